@@ -1,0 +1,170 @@
+#include "cli/coverage.h"
+
+#include <string.h>
+
+#include "cli/warning.h"
+
+typedef struct Coverage {
+  GHashTable *ran;   /* set of Span: what ran in some scenario */
+  GHashTable *named; /* set of Span: what has its warning already */
+  GArray *missing;   /* of Missing */
+} Coverage;
+
+typedef struct Missing {
+  Span span;
+  Warning *warning;
+} Missing;
+
+static guint span_hash(gconstpointer item) {
+  const Span *span = item;
+  return span->file * 2654435761u ^ span->begin * 40503u ^ span->end;
+}
+
+static gboolean span_equal(gconstpointer a, gconstpointer b) {
+  const Span *left = a, *right = b;
+  return left->file == right->file && left->begin == right->begin && left->end == right->end;
+}
+
+static bool pc_ran(const Outcome *outcome, int32_t pc) {
+  return outcome->verification->covered[pc / 64] >> (pc % 64) & 1;
+}
+
+static void note_what_ran(Coverage *coverage, const Outcome *outcome) {
+  const Program *program = outcome->program;
+  for (int32_t pc = 0; pc < program->code_count; pc++) {
+    if (pc_ran(outcome, pc)) {
+      g_hash_table_add(coverage->ran, &program->code[pc].span);
+    }
+  }
+}
+
+static void miss(Coverage *coverage, const Outcome *outcome, const Span *span, const char *kind, const char *text) {
+  if (span->begin == span->end || g_hash_table_contains(coverage->named, span)) {
+    return;
+  }
+  g_hash_table_add(coverage->named, (gpointer)span);
+  Missing missing = {*span, warning_new(outcome->program, kind, text, *span, NULL)};
+  g_array_append_val(coverage->missing, missing);
+}
+
+/* The first line of what stands there, shortened. */
+static char *excerpt(const Sources *sources, Span span) {
+  size_t text_bytes;
+  const char *text = sources_text(sources, span.file, &text_bytes);
+  size_t bytes = span.end - span.begin;
+  const char *line_end = memchr(text + span.begin, '\n', bytes);
+  bytes = line_end ? (size_t)(line_end - text) - span.begin : bytes;
+  g_autofree char *line = g_utf8_make_valid(text + span.begin, (gssize)bytes);
+  bool is_long = g_utf8_strlen(line, -1) > 40;
+  g_autofree char *head = is_long ? g_utf8_substring(line, 0, 40) : g_strdup(line);
+  return g_strconcat(g_strchomp(head), is_long || line_end ? "…" : "", NULL);
+}
+
+static void check_branch(Coverage *coverage, const Outcome *outcome, int32_t next) {
+  const Program *program = outcome->program;
+  const Span *span = &program->code[next].span;
+  if (pc_ran(outcome, next) || g_hash_table_contains(coverage->ran, span)) {
+    return;
+  }
+  g_autofree char *what = excerpt(program->sources, *span);
+  g_autofree char *text = g_strdup_printf("'%s' never runs in any scenario", what);
+  miss(coverage, outcome, span, "never_runs", text);
+}
+
+static void check_branches(Coverage *coverage, const Outcome *outcome) {
+  const Program *program = outcome->program;
+  for (int32_t pc = 0; pc < program->code_count; pc++) {
+    const Instr *instr = &program->code[pc];
+    if (pc_ran(outcome, pc) && (instr->op == OP_JUMP_IF || instr->op == OP_JUMP_UNLESS)) {
+      check_branch(coverage, outcome, pc + 1);
+      check_branch(coverage, outcome, instr->operand);
+    }
+  }
+}
+
+/* An entry did not run here, nor did the same text in another scenario. */
+static bool is_idle(const Coverage *coverage, const Outcome *outcome, int32_t entry) {
+  return entry != NO_INDEX && !pc_ran(outcome, entry) &&
+         !g_hash_table_contains(coverage->ran, &outcome->program->code[entry].span);
+}
+
+static void check_service(Coverage *coverage, const Outcome *outcome, const Service *service) {
+  for (int32_t i = 0; i < service->handler_count; i++) {
+    const Handler *handler = &service->handlers[i];
+    if (is_idle(coverage, outcome, handler->entry)) {
+      g_autofree char *text =
+          g_strdup_printf("'%s.%s' is called, but never runs in any scenario", service->name, handler->name);
+      miss(coverage, outcome, &handler->span, "never_runs", text);
+    }
+  }
+  for (int32_t i = 0; i < service->timer_count; i++) {
+    const Timer *timer = &service->timers[i];
+    if (is_idle(coverage, outcome, timer->entry)) {
+      g_autofree char *text = g_strdup_printf("'%s.%s' never fires in any scenario", service->name, timer->name);
+      miss(coverage, outcome, &timer->span, "never_fires", text);
+    }
+  }
+}
+
+/* Where the code that begins at `entry` ends: at the next entry of a kind of client, or with the program. */
+static int32_t kind_end(const Program *program, int32_t entry) {
+  int32_t end = program->code_count;
+  for (int32_t i = 0; i < program->kind_count; i++) {
+    int32_t other = program->kinds[i].entry;
+    end = other > entry && other < end ? other : end;
+  }
+  return end;
+}
+
+static void check_kind(Coverage *coverage, const Outcome *outcome, const ClientKind *kind) {
+  const Program *program = outcome->program;
+  const Span *place = NULL;
+  for (int32_t pc = kind->entry; pc < kind_end(program, kind->entry); pc++) {
+    if (program->code[pc].op == OP_ENTER) {
+      place = place ? place : &program->code[pc].span;
+      if (g_hash_table_contains(coverage->ran, &program->code[pc].span)) {
+        return;
+      }
+    }
+  }
+  if (kind->enters && place) {
+    g_autofree char *text = g_strdup_printf("'%s' never enters its critical section in any scenario", kind->name);
+    miss(coverage, outcome, place, "never_enters", text);
+  }
+}
+
+static int compare_missing(gconstpointer a, gconstpointer b) {
+  const Span *left = &((const Missing *)a)->span, *right = &((const Missing *)b)->span;
+  return left->file != right->file ? (left->file < right->file ? -1 : 1)
+                                   : (left->begin > right->begin) - (left->begin < right->begin);
+}
+
+static GPtrArray *sorted_warnings(GArray *missing) {
+  GPtrArray *warnings = g_ptr_array_new_with_free_func(warning_free);
+  g_array_sort(missing, compare_missing);
+  for (guint i = 0; i < missing->len; i++) {
+    g_ptr_array_add(warnings, g_array_index(missing, Missing, i).warning);
+  }
+  return warnings;
+}
+
+GPtrArray *coverage_warnings(const GPtrArray *outcomes) {
+  g_autoptr(GHashTable) ran = g_hash_table_new(span_hash, span_equal);
+  g_autoptr(GHashTable) named = g_hash_table_new(span_hash, span_equal);
+  g_autoptr(GArray) missing = g_array_new(FALSE, FALSE, sizeof(Missing));
+  Coverage coverage = {ran, named, missing};
+  for (guint i = 0; i < outcomes->len; i++) {
+    note_what_ran(&coverage, outcomes->pdata[i]);
+  }
+  for (guint i = 0; i < outcomes->len; i++) {
+    const Outcome *outcome = outcomes->pdata[i];
+    for (int32_t k = 0; k < outcome->program->kind_count; k++) {
+      check_kind(&coverage, outcome, &outcome->program->kinds[k]);
+    }
+    for (int32_t s = 0; s < outcome->program->service_count; s++) {
+      check_service(&coverage, outcome, &outcome->program->services[s]);
+    }
+    check_branches(&coverage, outcome);
+  }
+  return sorted_warnings(missing);
+}

@@ -1,0 +1,97 @@
+#include "explore/confirm.h"
+
+#include <glib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "properties/property.h"
+#include "properties/why.h"
+#include "world/clocked.h"
+#include "world/schedule.h"
+
+/* Whether the engine, as it stands, shows the violation. */
+static bool shows_violation(Clocked *clocked, int32_t property) {
+  uint64_t bit = UINT64_C(1) << property;
+  return clocked_violated(clocked) & bit || clocked_violated_now(clocked) & bit;
+}
+
+static Run *explained(const World *world, Clocked *clocked, int32_t property) {
+  Run *run = clocked_take_run(clocked);
+  if (property < world->monitor_count) {
+    why_explain(run, world->monitors[property]->name, NULL);
+  } else {
+    const char *text = world->program->nevers[property - world->monitor_count].text;
+    why_explain(run, text, text);
+  }
+  return run;
+}
+
+Run *confirm_run(const World *world, const Action *actions, int32_t count, int32_t property, bool state_violation,
+                 char **problem) {
+  int64_t times_ns[SCHEDULE_STEPS_MAX + 1];
+  bool is_never = property >= world->monitor_count;
+  int32_t look = state_violation && is_never ? property - world->monitor_count : NO_INDEX;
+  *problem = NULL;
+  switch (schedule_solve(world, actions, count, look, times_ns)) {
+  case SCHEDULE_TOO_LONG:
+    *problem = g_strdup_printf("the witness has more than %d steps", SCHEDULE_STEPS_MAX);
+    return NULL;
+  case SCHEDULE_IMPOSSIBLE: *problem = g_strdup("no exact times fit the witness"); return NULL;
+  case SCHEDULE_SOLVED: break;
+  }
+  Clocked *clocked = clocked_new(world, true);
+  bool taken = true;
+  int32_t i = 0;
+  for (; i < count && taken; i++) {
+    taken = clocked_take(clocked, times_ns[i], &actions[i]);
+  }
+  taken = taken && (look == NO_INDEX || clocked_let_pass(clocked, times_ns[count]));
+  Run *run = NULL;
+  if (!taken) {
+    *problem = g_strdup_printf("step %d of the witness: %s", i, clocked_refusal(clocked));
+  } else if (!shows_violation(clocked, property)) {
+    *problem = g_strdup("the witness, executed, violates nothing");
+  } else {
+    run = explained(world, clocked, property);
+  }
+  clocked_free(clocked);
+  return run;
+}
+
+/* The number of a property by its name, or -1. */
+static int32_t property_number(const World *world, const char *name) {
+  for (int32_t m = 0; m < world->monitor_count; m++) {
+    if (strcmp(world->monitors[m]->name, name) == 0) {
+      return m;
+    }
+  }
+  for (int32_t n = 0; n < world->program->never_count; n++) {
+    if (strcmp(world->program->nevers[n].text, name) == 0) {
+      return world->monitor_count + n;
+    }
+  }
+  return -1;
+}
+
+bool replay_run(const Program *program, const Run *recorded, Run **replayed, char **mismatch) {
+  World *world = world_new(program, property_monitors, PROPERTY_COUNT);
+  Clocked *clocked = clocked_new(world, true);
+  int32_t property = property_number(world, recorded->property);
+  bool taken = true;
+  int32_t i = 0;
+  *mismatch = NULL;
+  for (; i < recorded->step_count && taken; i++) {
+    taken = clocked_take(clocked, recorded->steps[i].time_ns, &recorded->steps[i].action);
+  }
+  if (!taken) {
+    *mismatch = g_strdup_printf("step %d: %s", i, clocked_refusal(clocked));
+    *replayed = clocked_take_run(clocked);
+  } else if (property >= 0 && shows_violation(clocked, property)) {
+    *replayed = explained(world, clocked, property);
+  } else {
+    *replayed = clocked_take_run(clocked);
+  }
+  clocked_free(clocked);
+  world_free(world);
+  return taken;
+}

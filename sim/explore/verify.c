@@ -1,0 +1,262 @@
+#include "explore/verify.h"
+
+#include <glib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "explore/confirm.h"
+#include "explore/exhaustive.h"
+#include "explore/witness.h"
+#include "world/timed.h"
+
+typedef struct Verifier {
+  const Program *program;
+  const VerifyOptions *options;
+  Verification *result;
+  GArray *findings;
+  World *world;
+  Timed *timed;
+  System system;
+  Exploration *exploration;
+  bool is_incomplete; /* part of the space was given up: nothing is proved */
+  const char *incomplete_because;
+} Verifier;
+
+/* --- findings ----------------------------------------------------------------------------------------------------------- */
+
+static void add_finding(Verifier *verifier, const char *kind, Span span, char *text) {
+  Finding finding = {.kind = g_strdup(kind), .text = text, .span = span};
+  g_array_append_val(verifier->findings, finding);
+}
+
+static void give_up(Verifier *verifier, const char *because) {
+  verifier->is_incomplete = true;
+  verifier->incomplete_because = because;
+}
+
+static void report_problem(Verifier *verifier, Problem problem) {
+  static const struct { const char *kind, *text; } words[] = {
+      [PROBLEM_RANGE] = {"range", "a value outside the range of its variable"},
+      [PROBLEM_SLOTS] = {"overflow", "more messages are in flight here than there is room for"},
+      [PROBLEM_NAMES] = {"overflow", "more tokens, tickets, attempts or pending things at once than a state may hold"},
+      [PROBLEM_ENDLESS] = {"endless", "a step that does not come to an end, or has too many outcomes"},
+      [PROBLEM_VALUE] = {"value", "a value of the wrong kind (a reply that is no ticket, say), or a division by zero"},
+  };
+  Span nowhere = {0};
+  bool placed = problem.pc >= 0 && problem.pc < verifier->program->code_count;
+  add_finding(verifier, words[problem.kind].kind, placed ? verifier->program->code[problem.pc].span : nowhere,
+              g_strdup(words[problem.kind].text));
+  give_up(verifier, "a finding ends some of the runs");
+  if (problem.kind == PROBLEM_SLOTS || problem.kind == PROBLEM_NAMES) {
+    verifier->result->stopped = STOP_OVERFLOW;
+  }
+}
+
+/* What the clients of a state do at the moment, for a timelock: the place of the first one that is inside the cycle. */
+static Span place_of_state(Verifier *verifier, uint32_t state_index) {
+  State state;
+  const uint8_t *key = store_view(&verifier->exploration->store, state_index, NULL).key;
+  state_unpack(&verifier->world->layout, key, &state);
+  for (int32_t c = 0; c < verifier->program->client_count; c++) {
+    const Cell *client = state_client(&verifier->world->layout, &state, c);
+    if (client[CLIENT_PHASE] == PHASE_RESTS) {
+      return verifier->program->code[client[CLIENT_PC]].span;
+    }
+  }
+  return (Span){0};
+}
+
+static void look_for_timelock(Verifier *verifier) {
+  Timelock timelock = exploration_find_timelock(verifier->exploration);
+  if (timelock.found) {
+    const char *text = timelock.cycle_count > 0
+                           ? "timelock: a loop of steps through here lets no time pass, so time could stand still for ever"
+                           : "timelock: here something is due that can never happen, so time stands still";
+    add_finding(verifier, "timelock", place_of_state(verifier, timelock.state_index), g_strdup(text));
+    give_up(verifier, "of the timelock");
+  }
+  timelock_free(&timelock);
+}
+
+static void report_asymmetry(Verifier *verifier) {
+  const Program *program = verifier->program;
+  for (int32_t k = 0; k < program->kind_count && verifier->options->symmetry; k++) {
+    if (program->kinds[k].count > 1 && !program->clients_symmetric[k]) {
+      add_finding(verifier, "symmetry", program->clients_asymmetry[k],
+                  g_strdup_printf("the clients of `%s` cannot be exchanged because of this, so the search is larger",
+                                  program->kinds[k].name));
+    }
+  }
+}
+
+/* --- properties --------------------------------------------------------------------------------------------------------- */
+
+static int32_t property_count(const Verifier *verifier) {
+  return verifier->world->monitor_count + verifier->program->never_count;
+}
+
+static const char *property_name(const Verifier *verifier, int32_t property) {
+  int32_t monitors = verifier->world->monitor_count;
+  return property < monitors ? verifier->world->monitors[property]->name
+                             : verifier->program->nevers[property - monitors].text;
+}
+
+static void decide_unhit(Verifier *verifier, int32_t property, PropertyResult *result) {
+  if (verifier->is_incomplete) {
+    result->verdict = VERDICT_UNDECIDED;
+    result->note = g_strdup_printf("not everything was explored, because %s", verifier->incomplete_because);
+    return;
+  }
+  result->verdict = VERDICT_PROVED;
+  bool has_event = property < verifier->world->monitor_count && verifier->world->monitors[property]->event != NULL;
+  result->vacuous = has_event && !(verifier->world->seen->raised >> property & 1);
+}
+
+static void confirm_witness(Verifier *verifier, const Witness *witness, int32_t property, PropertyResult *result) {
+  g_autofree char *problem = NULL;
+  result->run = confirm_run(verifier->world, witness->actions, (int32_t)witness->action_count, property,
+                            witness->state_violation, &problem);
+  if (result->run == NULL) {
+    result->verdict = VERDICT_UNDECIDED;
+    result->note = g_strdup_printf("a violation was found but not confirmed: %s", problem);
+    return;
+  }
+  result->verdict = VERDICT_VIOLATED;
+  result->faults = witness->faults;
+  result->steps = witness->steps;
+}
+
+static void decide_hit(Verifier *verifier, int32_t property, PropertyResult *result) {
+  g_autofree char *phase = g_strdup_printf("searching a witness for %s", result->name);
+  WitnessOptions options = {.memory_bytes = verifier->options->memory_bytes,
+                            .phase = phase,
+                            .tick = verifier->options->tick,
+                            .user = verifier->options->user};
+  Witness *witness = witness_search(verifier->exploration, (unsigned)property, &options);
+  verifier->result->peak_bytes = MAX(verifier->result->peak_bytes, witness->peak_bytes);
+  switch (witness->outcome) {
+  case WITNESS_FOUND: confirm_witness(verifier, witness, property, result); break;
+  case WITNESS_NONE: decide_unhit(verifier, property, result); break;
+  case WITNESS_LIMIT:
+    result->verdict = VERDICT_UNDECIDED;
+    result->note = g_strdup("a limit was reached while a possible violation was being confirmed");
+    if (verifier->result->stopped == STOP_NOT) {
+      verifier->result->stopped = witness->stopped;
+    }
+    break;
+  }
+  witness_free(witness);
+}
+
+static void decide_property(Verifier *verifier, int32_t property) {
+  PropertyResult *result = &verifier->result->properties[property];
+  result->name = g_strdup(property_name(verifier, property));
+  result->is_never = property >= verifier->world->monitor_count;
+  if (!result->is_never && !verifier->world->monitors[property]->applicable(verifier->program)) {
+    result->verdict = VERDICT_NOT_APPLICABLE;
+  } else if (verifier->exploration == NULL) {
+    decide_unhit(verifier, property, result);
+  } else if (exploration_hit_set(verifier->exploration) >> property & 1) {
+    decide_hit(verifier, property, result);
+  } else {
+    decide_unhit(verifier, property, result);
+  }
+  result->note = result->note != NULL ? result->note : g_strdup("");
+}
+
+/* --- the scenario ------------------------------------------------------------------------------------------------------- */
+
+static void run_exploration(Verifier *verifier) {
+  static const char *const because[] = {
+      [STOP_NOT] = "", [STOP_TIME] = "the time was up", [STOP_MEMORY] = "the memory limit was reached",
+      [STOP_STATES] = "the limit of states was reached", [STOP_OVERFLOW] = "there was no room for more messages",
+      [STOP_INTERRUPT] = "it was interrupted"};
+  const VerifyOptions *options = verifier->options;
+  verifier->system = timed_system(verifier->timed, options->symmetry);
+  ExploreOptions explore_options = {.exact = options->exact,
+                                    .canonical = true,
+                                    .memory_bytes = options->memory_bytes,
+                                    .max_states = options->max_states,
+                                    .phase = "exploring",
+                                    .tick = options->tick,
+                                    .user = options->user};
+  Verification *result = verifier->result;
+  Exploration *exploration = verifier->exploration = explore(&verifier->system, &explore_options);
+  result->stopped = exploration->stopped;
+  result->discrete = exploration->store.state_count;
+  result->zones = exploration->store.zone_count;
+  result->expanded = exploration->expanded;
+  result->transitions = exploration->transitions;
+  result->peak_bytes = exploration->peak_bytes;
+  if (exploration->stopped != STOP_NOT) {
+    give_up(verifier, because[exploration->stopped]);
+  } else {
+    look_for_timelock(verifier);
+  }
+  const Seen *seen = verifier->world->seen;
+  for (int32_t p = 0; p < seen->problem_count; p++) {
+    report_problem(verifier, seen->problems[p]);
+  }
+}
+
+static void copy_coverage(Verifier *verifier) {
+  int32_t count = verifier->program->code_count;
+  verifier->result->covered = g_new0(uint64_t, (gsize)count / 64 + 1);
+  for (int32_t pc = 0; pc < count; pc++) {
+    if (verifier->world->seen->covered[pc]) {
+      verifier->result->covered[pc / 64] |= UINT64_C(1) << (pc % 64);
+    }
+  }
+}
+
+Verification *verify(const Program *program, const VerifyOptions *options) {
+  int64_t too_large_us = 0;
+  Verifier verifier = {.program = program, .options = options};
+  verifier.result = g_new0(Verification, 1);
+  verifier.findings = g_array_new(FALSE, TRUE, sizeof(Finding));
+  verifier.world = world_new(program, property_monitors, PROPERTY_COUNT);
+  verifier.timed = timed_new(verifier.world, &too_large_us);
+  if (verifier.timed == NULL) {
+    g_autofree char *text = run_time_text(too_large_us * 1000);
+    add_finding(&verifier, "constant", (Span){0},
+                g_strdup_printf("the duration of %s s is too large beside the finest one of this model: use rounder times",
+                                text));
+    give_up(&verifier, "a duration is too large");
+  } else {
+    run_exploration(&verifier);
+  }
+  report_asymmetry(&verifier);
+  verifier.result->property_count = property_count(&verifier);
+  verifier.result->properties = g_new0(PropertyResult, (gsize)verifier.result->property_count);
+  for (int32_t p = 0; p < verifier.result->property_count; p++) {
+    decide_property(&verifier, p);
+  }
+  copy_coverage(&verifier);
+  verifier.result->finding_count = (int32_t)verifier.findings->len;
+  verifier.result->findings = (Finding *)(void *)g_array_free(verifier.findings, FALSE);
+  if (verifier.exploration != NULL) {
+    exploration_free(verifier.exploration);
+  }
+  timed_free(verifier.timed);
+  world_free(verifier.world);
+  return verifier.result;
+}
+
+void verification_free(Verification *verification) {
+  if (verification == NULL) {
+    return;
+  }
+  for (int32_t p = 0; p < verification->property_count; p++) {
+    g_free(verification->properties[p].name);
+    g_free(verification->properties[p].note);
+    run_free(verification->properties[p].run);
+  }
+  for (int32_t f = 0; f < verification->finding_count; f++) {
+    g_free(verification->findings[f].kind);
+    g_free(verification->findings[f].text);
+  }
+  g_free(verification->properties);
+  g_free(verification->findings);
+  g_free(verification->covered);
+  g_free(verification);
+}

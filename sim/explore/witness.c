@@ -1,0 +1,493 @@
+#include "explore/witness.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/vec.h"
+
+enum { EXPANSIONS_PER_TICK = 2048, ACTION_HEAD_BYTES = 4 };
+
+/* A binary heap: least `first`, then greatest `second`, then least `index`. */
+typedef struct HeapEntry {
+  Cost first, second;
+  uint32_t index;
+} HeapEntry;
+
+typedef struct Heap {
+  VEC(HeapEntry) entries;
+} Heap;
+
+/* A state reached by one sequence of actions. Its block in the pool: the zone, the zone of its representative (if the
+ * search renames), the key. */
+typedef struct Node {
+  Cost cost;
+  uint32_t parent;         /* STORE_NONE: initial */
+  uint32_t block;          /* POOL_NONE: a goal, which needs no state */
+  uint32_t action_block;   /* POOL_NONE: initial */
+  uint32_t initial_index;  /* of an initial node */
+  uint32_t representative; /* its index in the exploration's store */
+  uint32_t next;           /* in the antichain of the representative */
+  uint16_t key_bytes;
+  uint16_t zone_words;
+  bool goal; /* the action that leads here violates the property */
+  bool dead; /* covered by a younger node that is no dearer */
+} Node;
+
+typedef struct Backward {
+  const Store *store;
+  uint64_t *begins; /* the edges into state i are begins[i] .. begins[i + 1] - 1 of the following */
+  uint32_t *parents;
+  uint32_t *labels;
+  Heap heap;
+} Backward;
+
+typedef struct Search {
+  const Exploration *exploration;
+  const WitnessOptions *options;
+  Witness *witness;
+  uint64_t property; /* one bit */
+  Cost *distances;   /* per state of the exploration: to a hit, or COST_NONE */
+  uint32_t *chains;  /* per state: the newest node of its antichain, or STORE_NONE */
+  VEC(Node) nodes;
+  Pool pool;
+  Heap heap;
+  Cost bound;      /* of the cheapest goal so far: what cannot be cheaper is not generated */
+  uint32_t parent; /* being expanded; STORE_NONE: the initial states are being generated */
+  uint32_t initial_count;
+  uint64_t next_tick;
+} Search;
+
+static void *take_array(uint64_t count, size_t item_bytes) {
+  void *memory = calloc(count + 1, item_bytes);
+  CHECK(memory != NULL);
+  return memory;
+}
+
+/* Heap */
+
+static bool comes_before(const HeapEntry *a, const HeapEntry *b) {
+  if (a->first != b->first) {
+    return a->first < b->first;
+  }
+  return a->second != b->second ? a->second > b->second : a->index < b->index;
+}
+
+static void heap_push(Heap *heap, HeapEntry entry) {
+  vec_push(&heap->entries, entry);
+  uint32_t hole = heap->entries.count - 1;
+  HeapEntry *entries = heap->entries.items;
+  while (hole > 0 && comes_before(&entry, &entries[(hole - 1) / 2])) {
+    entries[hole] = entries[(hole - 1) / 2];
+    hole = (hole - 1) / 2;
+  }
+  entries[hole] = entry;
+}
+
+static HeapEntry heap_pop(Heap *heap) {
+  HeapEntry *entries = heap->entries.items;
+  HeapEntry top = entries[0];
+  uint32_t count = --heap->entries.count;
+  HeapEntry last = entries[count];
+  uint32_t hole = 0;
+  for (uint32_t child = 1; child < count; child = 2 * hole + 1) {
+    child += child + 1 < count && comes_before(&entries[child + 1], &entries[child]);
+    if (!comes_before(&entries[child], &last)) {
+      break;
+    }
+    entries[hole] = entries[child];
+    hole = child;
+  }
+  entries[hole] = last;
+  return top;
+}
+
+/* Backwards: the cone */
+
+static uint64_t count_edges_by_child(Backward *backward) {
+  const Store *store = backward->store;
+  for (uint32_t i = 0; i < store->state_count; i++) {
+    const StoredEdge *edges = store_edges(store, i);
+    for (uint32_t j = 0; j < store_state(store, i)->edge_count; j++) {
+      backward->begins[edge_child(edges[j]) + 1]++;
+    }
+  }
+  for (uint32_t i = 0; i < store->state_count; i++) {
+    backward->begins[i + 1] += backward->begins[i];
+  }
+  return backward->begins[store->state_count];
+}
+
+/* While the edges are filled in, begins[i] is where the next one into i goes: in the end, the beginning of i + 1. */
+static void reverse_edges(Backward *backward) {
+  const Store *store = backward->store;
+  for (uint32_t i = 0; i < store->state_count; i++) {
+    const StoredEdge *edges = store_edges(store, i);
+    for (uint32_t j = 0; j < store_state(store, i)->edge_count; j++) {
+      uint64_t position = backward->begins[edge_child(edges[j])]++;
+      backward->parents[position] = i;
+      backward->labels[position] = edge_label(edges[j]);
+    }
+  }
+  memmove(backward->begins + 1, backward->begins, store->state_count * sizeof *backward->begins);
+  backward->begins[0] = 0;
+}
+
+static void shorten(Search *search, Backward *backward, uint32_t index, Cost distance) {
+  if (distance < search->distances[index]) {
+    search->witness->cone += search->distances[index] == COST_NONE;
+    search->distances[index] = distance;
+    heap_push(&backward->heap, (HeapEntry){.first = distance, .index = index});
+  }
+}
+
+static void seed_hits(Search *search, Backward *backward) {
+  const Store *store = backward->store;
+  for (uint32_t i = 0; i < store->state_count; i++) {
+    search->distances[i] = COST_NONE;
+    if ((exploration_state_violations(search->exploration, i) & search->property) != 0) {
+      shorten(search, backward, i, 0);
+    }
+    const StoredEdge *edges = store_edges(store, i);
+    for (uint32_t j = 0; j < store_state(store, i)->edge_count; j++) {
+      const EdgeLabel *label = &store->labels.items[edge_label(edges[j])];
+      if ((label->violated & search->property) != 0) {
+        shorten(search, backward, i, label->cost);
+      }
+    }
+  }
+}
+
+static void spread_distances(Search *search, Backward *backward) {
+  const Store *store = backward->store;
+  while (backward->heap.entries.count > 0) {
+    HeapEntry entry = heap_pop(&backward->heap);
+    if (entry.first != search->distances[entry.index]) {
+      continue;
+    }
+    for (uint64_t i = backward->begins[entry.index]; i < backward->begins[entry.index + 1]; i++) {
+      Cost edge_cost = store->labels.items[backward->labels[i]].cost;
+      shorten(search, backward, backward->parents[i], cost_plus(entry.first, edge_cost));
+    }
+  }
+}
+
+static void note_peak(Search *search, uint64_t bytes) {
+  if (bytes > search->witness->peak_bytes) {
+    search->witness->peak_bytes = bytes;
+  }
+}
+
+static uint64_t search_bytes(const Search *search) {
+  return store_bytes(&search->exploration->store) + search->pool.bytes +
+         search->exploration->store.state_count * (sizeof *search->distances + sizeof *search->chains) +
+         search->nodes.capacity * sizeof(Node) + search->heap.entries.capacity * sizeof(HeapEntry);
+}
+
+static bool passes_memory(const Search *search, uint64_t bytes) {
+  return search->options->memory_bytes != 0 && bytes > search->options->memory_bytes;
+}
+
+/* False if there is no memory for it. */
+static bool measure_cone(Search *search) {
+  const Store *store = &search->exploration->store;
+  Backward backward = {.store = store, .begins = take_array(store->state_count + 1, sizeof *backward.begins)};
+  uint64_t edge_count = count_edges_by_child(&backward);
+  uint64_t bytes = search_bytes(search) + store->state_count * sizeof *backward.begins +
+                   edge_count * (sizeof *backward.parents + sizeof *backward.labels);
+  bool fits = !passes_memory(search, bytes);
+  if (fits) {
+    backward.parents = take_array(edge_count, sizeof *backward.parents);
+    backward.labels = take_array(edge_count, sizeof *backward.labels);
+    reverse_edges(&backward);
+    seed_hits(search, &backward);
+    spread_distances(search, &backward);
+    note_peak(search, bytes + backward.heap.entries.capacity * sizeof(HeapEntry));
+  }
+  free(backward.begins);
+  free(backward.parents);
+  free(backward.labels);
+  vec_free(&backward.heap.entries);
+  return fits;
+}
+
+/* Forwards: nodes */
+
+/* Where the parts of a node's block are; the zones stand first, so that they are aligned. */
+static int32_t *node_zone(const Search *search, const Node *node) {
+  return pool_at(&search->pool, node->block);
+}
+
+static bool renames(const Search *search) {
+  return search->exploration->canonical && search->exploration->system->representative != NULL;
+}
+
+static const int32_t *node_representative_zone(const Search *search, const Node *node) {
+  return node_zone(search, node) + (renames(search) ? node->zone_words : 0);
+}
+
+static uint8_t *node_key(const Search *search, const Node *node) {
+  return (uint8_t *)(node_zone(search, node) + node->zone_words * (renames(search) ? 2u : 1u));
+}
+
+static SystemState node_state(const Search *search, const Node *node) {
+  return (SystemState){
+      .key = node_key(search, node),
+      .key_bytes = node->key_bytes,
+      .zone = node_zone(search, node),
+      .zone_words = node->zone_words,
+  };
+}
+
+/* An action's choices are few as a rule: only those that were made are kept. */
+static uint32_t keep_action(Search *search, const Action *action) {
+  CHECK(action->choice_count <= ACTION_CHOICES_MAX);
+  uint32_t block = pool_take(&search->pool, ACTION_HEAD_BYTES + action->choice_count);
+  uint8_t *bytes = pool_at(&search->pool, block);
+  bytes[0] = action->kind;
+  bytes[1] = action->subject;
+  bytes[2] = action->object;
+  bytes[3] = action->choice_count;
+  memcpy(bytes + ACTION_HEAD_BYTES, action->choices, action->choice_count);
+  return block;
+}
+
+static Action kept_action(const Search *search, uint32_t block) {
+  const uint8_t *bytes = pool_at(&search->pool, block);
+  Action action = {.kind = bytes[0], .subject = bytes[1], .object = bytes[2], .choice_count = bytes[3]};
+  memcpy(action.choices, bytes + ACTION_HEAD_BYTES, action.choice_count);
+  return action;
+}
+
+/* Adds a node with everything but its state, and queues it: h is 0 for a goal. */
+static Node *add_node(Search *search, const Successor *successor, Cost cost, Cost distance) {
+  bool initial = search->parent == STORE_NONE;
+  Node node = {
+      .cost = cost,
+      .parent = search->parent,
+      .block = POOL_NONE,
+      .action_block = initial ? POOL_NONE : keep_action(search, &successor->action),
+      .initial_index = initial ? search->initial_count : 0,
+      .representative = STORE_NONE,
+      .next = STORE_NONE,
+  };
+  heap_push(&search->heap, (HeapEntry){cost_plus(cost, distance), cost, search->nodes.count});
+  vec_push(&search->nodes, node);
+  search->witness->generated++;
+  return &search->nodes.items[search->nodes.count - 1];
+}
+
+static void keep_state(Search *search, Node *node, SystemState state, const int32_t *representative_zone) {
+  CHECK(state.key_bytes <= UINT16_MAX && state.zone_words <= UINT16_MAX);
+  node->key_bytes = (uint16_t)state.key_bytes;
+  node->zone_words = (uint16_t)state.zone_words;
+  size_t zone_bytes = state.zone_words * sizeof *state.zone;
+  node->block = pool_take(&search->pool, zone_bytes * (renames(search) ? 2 : 1) + state.key_bytes);
+  if (state.zone_words > 0) {
+    memcpy(node_zone(search, node), state.zone, zone_bytes);
+    if (renames(search)) {
+      memcpy(node_zone(search, node) + state.zone_words, representative_zone, zone_bytes);
+    }
+  }
+  if (state.key_bytes > 0) {
+    memcpy(node_key(search, node), state.key, state.key_bytes);
+  }
+}
+
+static bool covers(const Search *search, uint32_t representative, const int32_t *outer, const int32_t *inner) {
+  const System *system = search->exploration->system;
+  SystemState view = store_view(&search->exploration->store, representative, outer);
+  return view.zone_words == 0 || system->covers(system->self, view, inner);
+}
+
+static bool is_pruned(const Search *search, uint32_t representative, const int32_t *zone, Cost cost) {
+  for (uint32_t i = search->chains[representative]; i != STORE_NONE; i = search->nodes.items[i].next) {
+    const Node *node = &search->nodes.items[i];
+    if (node->cost <= cost && covers(search, representative, node_representative_zone(search, node), zone)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Takes what the new zone covers at no higher cost out of the antichain. */
+static void drop_covered(Search *search, uint32_t representative, const int32_t *zone, Cost cost) {
+  for (uint32_t *link = &search->chains[representative]; *link != STORE_NONE;) {
+    Node *node = &search->nodes.items[*link];
+    if (node->cost >= cost && covers(search, representative, zone, node_representative_zone(search, node))) {
+      node->dead = true;
+      *link = node->next;
+    } else {
+      link = &node->next;
+    }
+  }
+}
+
+static void add_exact_state(Search *search, const Successor *successor, Cost cost) {
+  const System *system = search->exploration->system;
+  const Store *store = &search->exploration->store;
+  SystemState own = renames(search) ? system->representative(system->self, successor->state) : successor->state;
+  uint32_t index = store_find(store, own.key, own.key_bytes);
+  CHECK(index != STORE_NONE || search->exploration->stopped != STOP_NOT); /* else a finished search has missed it */
+  if (index == STORE_NONE || search->distances[index] == COST_NONE ||
+      cost_plus(cost, search->distances[index]) >= search->bound) {
+    return;
+  }
+  CHECK(own.zone_words == store_state(store, index)->zone_words && own.zone_words == successor->state.zone_words);
+  if (is_pruned(search, index, own.zone, cost)) {
+    search->witness->pruned++;
+    return;
+  }
+  drop_covered(search, index, own.zone, cost);
+  uint32_t node_index = search->nodes.count;
+  Node *node = add_node(search, successor, cost, search->distances[index]);
+  keep_state(search, node, successor->state, own.zone);
+  node->representative = index;
+  node->next = search->chains[index];
+  search->chains[index] = node_index;
+}
+
+static void take_successor(void *user, const Successor *successor) {
+  Search *search = user;
+  bool initial = search->parent == STORE_NONE;
+  Cost before = initial ? 0 : search->nodes.items[search->parent].cost;
+  Cost cost = initial ? 0 : cost_plus(before, cost_of(successor->faults, successor->steps));
+  if ((successor->violated & search->property) != 0 && cost < search->bound) {
+    search->bound = cost;
+    add_node(search, successor, cost, 0)->goal = true;
+  }
+  add_exact_state(search, successor, cost);
+  search->initial_count += initial;
+}
+
+/* Forwards: the search */
+
+static uint32_t count_actions(const Search *search, uint32_t node_index) {
+  uint32_t count = 0;
+  for (uint32_t i = node_index; search->nodes.items[i].parent != STORE_NONE; i = search->nodes.items[i].parent) {
+    count++;
+  }
+  return count;
+}
+
+static void write_run(Search *search, uint32_t goal_index) {
+  Witness *witness = search->witness;
+  const Node *goal = &search->nodes.items[goal_index];
+  witness->outcome = WITNESS_FOUND;
+  witness->faults = cost_faults(goal->cost);
+  witness->steps = cost_steps(goal->cost);
+  witness->state_violation = !goal->goal;
+  witness->action_count = count_actions(search, goal_index);
+  witness->actions = take_array(witness->action_count, sizeof *witness->actions);
+  uint32_t i = goal_index;
+  for (uint32_t left = witness->action_count; left > 0; left--) {
+    witness->actions[left - 1] = kept_action(search, search->nodes.items[i].action_block);
+    i = search->nodes.items[i].parent;
+  }
+  witness->initial_index = search->nodes.items[i].initial_index;
+}
+
+/* True if the node is a goal; else its successors are generated. */
+static bool expand(Search *search, uint32_t node_index) {
+  const System *system = search->exploration->system;
+  const Node *node = &search->nodes.items[node_index];
+  if (node->goal) {
+    return true;
+  }
+  SystemState state = node_state(search, node);
+  if (system->violations != NULL && (system->violations(system->self, state) & search->property) != 0) {
+    return true;
+  }
+  search->parent = node_index;
+  system->successors(system->self, state, false, take_successor, search);
+  search->witness->expanded++;
+  return false;
+}
+
+static StopReason report(Search *search, Cost level) {
+  const Witness *witness = search->witness;
+  Progress progress = {
+      .phase = search->options->phase,
+      .faults = cost_faults(level),
+      .steps = cost_steps(level),
+      .discrete = witness->cone,
+      .zones = search->nodes.count,
+      .expanded = witness->expanded,
+      .transitions = witness->generated + witness->pruned,
+      .queued = search->heap.entries.count,
+      .bytes = search_bytes(search),
+  };
+  search->next_tick = witness->expanded + EXPANSIONS_PER_TICK;
+  return search->options->tick(search->options->user, &progress);
+}
+
+static StopReason check_limits(Search *search, Cost level) {
+  uint64_t bytes = search_bytes(search);
+  note_peak(search, bytes);
+  if (passes_memory(search, bytes) || pool_is_nearly_full(&search->pool) || search->nodes.count > UINT32_MAX / 4) {
+    return STOP_MEMORY;
+  }
+  bool due = search->options->tick != NULL && search->witness->expanded >= search->next_tick;
+  return due ? report(search, level) : STOP_NOT;
+}
+
+static void stop(Search *search, StopReason reason) {
+  search->witness->outcome = WITNESS_LIMIT;
+  search->witness->stopped = reason;
+}
+
+static void search_forwards(Search *search) {
+  const System *system = search->exploration->system;
+  system->initial(system->self, false, take_successor, search);
+  while (search->heap.entries.count > 0) {
+    HeapEntry entry = heap_pop(&search->heap);
+    const Node *node = &search->nodes.items[entry.index];
+    if (node->dead || (entry.first >= search->bound && !node->goal)) {
+      continue;
+    }
+    StopReason reason = check_limits(search, entry.first);
+    if (reason != STOP_NOT) {
+      stop(search, reason);
+      return;
+    }
+    if (expand(search, entry.index)) {
+      write_run(search, entry.index);
+      return;
+    }
+  }
+}
+
+Witness *witness_search(const Exploration *exploration, unsigned property, const WitnessOptions *options) {
+  CHECK(property < PROPERTY_BITS);
+  Witness *witness = take_array(1, sizeof *witness);
+  uint32_t state_count = exploration->store.state_count;
+  Search search = {
+      .exploration = exploration,
+      .options = options,
+      .witness = witness,
+      .property = UINT64_C(1) << property,
+      .distances = take_array(state_count, sizeof *search.distances),
+      .chains = take_array(state_count, sizeof *search.chains),
+      .bound = COST_NONE,
+      .parent = STORE_NONE,
+  };
+  memset(search.chains, 0xff, state_count * sizeof *search.chains);
+  if (!measure_cone(&search)) {
+    stop(&search, STOP_MEMORY);
+  } else if (witness->cone > 0) {
+    search_forwards(&search);
+  }
+  free(search.distances);
+  free(search.chains);
+  vec_free(&search.nodes);
+  vec_free(&search.heap.entries);
+  pool_free(&search.pool);
+  return witness;
+}
+
+void witness_free(Witness *witness) {
+  if (witness != NULL) {
+    free(witness->actions);
+    free(witness);
+  }
+}

@@ -1,0 +1,58 @@
+/* The witness of a hit: the cheapest run that really violates a property, or the proof that there is none.
+ *
+ * An exploration over-approximates (hulls, widening, extrapolation), and its hits may be spurious. Here a property's
+ * hit is searched again, with exact zones (each successor's zone as the System gives it, nothing joined) and with
+ * process names that stay put, inside the *cone*: the states from which the exploration sees a way to the hit.
+ *   1. Backwards: Dijkstra over the exploration's reversed edges gives each state the least cost h of a way to a hit.
+ *   2. Forwards: A* by f = g + h from the initial states; among equal f the larger g first, then the older node, so
+ *      that it runs depth-first to the goal. A node whose representative is outside the cone is dropped; so is one
+ *      that an older node of the same representative covers at a cost not above (an antichain per representative).
+ *
+ * If the exploration was finished, both answers are final:
+ *   - WITNESS_NONE is a *proof* that the property is not violated, wherever the hit came from. The exploration has an
+ * edge for each step of each real run; so a run that violates the property stays inside the cone, step by step, and
+ * each of its exact zones is generated or covered by one that is. With nothing left to expand there is no such run.
+ *   - WITNESS_FOUND is the *cheapest* run. h never exceeds the cost of a real way to the goal and obeys the triangle
+ *     inequality (it is a distance in a graph that has all real edges), and goals are judged when they leave the
+ *     heap: the first has the least g. A node is only ever dropped for one that reaches as much at no higher cost.
+ * If it was stopped by a limit, WITNESS_FOUND is a real run, though perhaps not the cheapest, and NONE means nothing.
+ *
+ * The run has times: exact zones are exact for action sequences. Deterministic. While a System hands out successors,
+ * its representative and covers are called.
+ */
+#ifndef LOCKSTEP_EXPLORE_WITNESS_H
+#define LOCKSTEP_EXPLORE_WITNESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "explore/exhaustive.h"
+#include "explore/progress.h"
+#include "world/system.h"
+
+typedef struct WitnessOptions {
+  uint64_t memory_bytes;                                    /* 0: no limit. The exploration's own memory counts */
+  const char *phase;                                        /* for Progress */
+  StopReason (*tick)(void *user, const Progress *progress); /* at the start and every 2,048 expansions. May be NULL */
+  void *user;
+} WitnessOptions;
+
+typedef enum WitnessOutcome { WITNESS_NONE, WITNESS_FOUND, WITNESS_LIMIT } WitnessOutcome;
+
+typedef struct Witness {
+  WitnessOutcome outcome;
+  StopReason stopped;     /* WITNESS_LIMIT: by what */
+  uint32_t initial_index; /* found: the run begins in the System's initial state with this number, counted from 0 */
+  Action *actions;        /* in order. The last one violates the property, or leads to the state that does */
+  uint32_t action_count;  /* 0: an initial state violates it */
+  bool state_violation;   /* found: it is the last state that violates, seen while time passes in it */
+  uint32_t faults, steps;
+  uint64_t cone;                        /* states of the exploration with a way to a hit */
+  uint64_t generated, pruned, expanded; /* nodes; pruned: generated, but covered */
+  uint64_t peak_bytes;
+} Witness;
+
+Witness *witness_search(const Exploration *exploration, unsigned property, const WitnessOptions *options);
+void witness_free(Witness *witness);
+
+#endif

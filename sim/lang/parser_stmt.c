@@ -1,0 +1,279 @@
+#include <string.h>
+
+#include "lang/parser_internal.h"
+
+typedef struct StmtRow {
+  TokenKind token;
+  StmtKind kind;
+  void (*parse)(Parser *parser, Stmt *stmt); /* what follows the word; NULL: nothing does */
+} StmtRow;
+
+/* Words that begin a statement which the language has and this version has not. */
+static const char *const unsupported[] = {"choose", "pick", "assert", "ghost", "suspend"};
+
+static Name *one_name(Parser *parser, Name name) {
+  return ast_copy(parser->input.ast, &name, sizeof name);
+}
+
+static void parse_let(Parser *parser, Stmt *stmt) {
+  NameVec names = {0};
+  do {
+    vec_push(&names, parser_name(parser, "a name after `let`"));
+  } while (!parser->panicking && parser_accept(parser, TOKEN_COMMA));
+  stmt->target_count = (int32_t)names.count;
+  stmt->targets = parser_names_copy(parser, &names);
+  parser_expect(parser, TOKEN_ASSIGN, "after the name");
+  stmt->value = parse_expr(parser);
+}
+
+static void parse_if(Parser *parser, Stmt *stmt) {
+  stmt->value = parse_expr(parser);
+  stmt->body = parse_block(parser);
+  if (parser->panicking || !parser_accept(parser, TOKEN_ELSE)) {
+    return;
+  }
+  if (!parser_sees(parser, TOKEN_IF)) {
+    stmt->other = parse_block(parser);
+    return;
+  }
+  if (!parser_enter(parser)) {
+    return;
+  }
+  Stmt *nested = ast_allocate(parser->input.ast, sizeof *nested);
+  nested->kind = STMT_IF;
+  nested->span = parser_token(parser)->span;
+  parser->at++;
+  parse_if(parser, nested);
+  stmt->other = (Block){ast_copy(parser->input.ast, &nested, sizeof nested), 1};
+  parser_leave(parser);
+}
+
+static void parse_condition_and_body(Parser *parser, Stmt *stmt) {
+  stmt->value = parse_expr(parser);
+  stmt->body = parse_block(parser);
+}
+
+static void parse_body(Parser *parser, Stmt *stmt) {
+  stmt->body = parse_block(parser);
+}
+
+static void parse_for(Parser *parser, Stmt *stmt) {
+  stmt->target_count = 1;
+  stmt->targets = one_name(parser, parser_name(parser, "the name of the loop variable after `for`"));
+  parser_expect(parser, TOKEN_IN, "after the loop variable");
+  stmt->value = parse_sum(parser);
+  if (parser_accept(parser, TOKEN_DOT_DOT)) {
+    stmt->high = parse_sum(parser);
+  }
+  stmt->body = parse_block(parser);
+}
+
+static void parse_wait(Parser *parser, Stmt *stmt) {
+  if (!parser_sees(parser, TOKEN_UNTIL)) {
+    stmt->value = parse_sum(parser);
+    stmt->high = !parser->panicking && parser_accept(parser, TOKEN_DOT_DOT) ? parse_sum(parser) : stmt->value;
+  }
+  if (!parser->panicking && parser_accept(parser, TOKEN_UNTIL)) {
+    stmt->until = parse_expr(parser);
+  }
+}
+
+static void parse_tell(Parser *parser, Stmt *stmt) {
+  stmt->call = parse_call(parser, true);
+}
+
+static void parse_critical(Parser *parser, Stmt *stmt) {
+  static const char *const later[] = {"of", "shared", "permit"};
+  for (size_t i = 0; i < G_N_ELEMENTS(later); i++) {
+    if (parser_sees_word(parser, later[i])) {
+      char *what = g_strdup_printf("`critical %s`", later[i]);
+      parser_fail_unsupported(parser, parser_token(parser)->span, what);
+      g_free(what);
+    }
+  }
+  if (parser_accept_word(parser, "fence")) {
+    stmt->value = parse_primary(parser);
+  }
+  stmt->body = parse_block(parser);
+}
+
+static void parse_reply(Parser *parser, Stmt *stmt) {
+  if (parser_sees(parser, TOKEN_CLOSE_BRACE) || parser_sees(parser, TOKEN_SEMICOLON)) {
+    parser_fail(parser, parser_previous_span(parser), "`reply` needs a value; write `reply ok`");
+    return;
+  }
+  ExprVec values = {0};
+  do {
+    vec_push(&values, parse_expr(parser));
+  } while (!parser->panicking && parser_accept(parser, TOKEN_COMMA));
+  stmt->arg_count = (int32_t)values.count;
+  stmt->args = parser_exprs_copy(parser, &values);
+}
+
+static void parse_observe(Parser *parser, Stmt *stmt) {
+  (void)stmt;
+  const Token *token = parser_token(parser);
+  if (token->kind == TOKEN_NAME && !token->first_of_line) {
+    parser_fail_unsupported(parser, token->span, "`observe` of an earlier version");
+  }
+}
+
+static const StmtRow rows[] = {
+    {TOKEN_LET, STMT_LET, parse_let},
+    {TOKEN_IF, STMT_IF, parse_if},
+    {TOKEN_WHILE, STMT_WHILE, parse_condition_and_body},
+    {TOKEN_LOOP, STMT_LOOP, parse_body},
+    {TOKEN_REPEAT, STMT_REPEAT, parse_condition_and_body},
+    {TOKEN_FOR, STMT_FOR, parse_for},
+    {TOKEN_BREAK, STMT_BREAK, NULL},
+    {TOKEN_CONTINUE, STMT_CONTINUE, NULL},
+    {TOKEN_STOP, STMT_STOP, NULL},
+    {TOKEN_TELL, STMT_TELL, parse_tell},
+    {TOKEN_WAIT, STMT_WAIT, parse_wait},
+    {TOKEN_YIELD, STMT_YIELD, NULL},
+    {TOKEN_CRITICAL, STMT_CRITICAL, parse_critical},
+    {TOKEN_REPLY, STMT_REPLY, parse_reply},
+    {TOKEN_OBSERVE, STMT_OBSERVE, parse_observe},
+    {TOKEN_COMMIT, STMT_COMMIT, NULL},
+};
+
+static void parse_run(Parser *parser, Stmt *stmt) {
+  stmt->kind = STMT_RUN;
+  ExprVec args = parse_arguments(parser);
+  stmt->arg_count = (int32_t)args.count;
+  stmt->args = parser_exprs_copy(parser, &args);
+}
+
+static void parse_assignment(Parser *parser, Stmt *stmt, Name first) {
+  NameVec names = {0};
+  vec_push(&names, first);
+  while (!parser->panicking && parser_accept(parser, TOKEN_COMMA)) {
+    vec_push(&names, parser_name(parser, "the name of a variable"));
+  }
+  stmt->target_count = (int32_t)names.count;
+  stmt->targets = parser_names_copy(parser, &names);
+  stmt->kind = STMT_ASSIGN;
+  bool adds = parser_sees(parser, TOKEN_PLUS_ASSIGN);
+  if (stmt->target_count == 1 && (adds || parser_sees(parser, TOKEN_MINUS_ASSIGN))) {
+    stmt->kind = adds ? STMT_ADD : STMT_SUB;
+    parser->at++;
+  } else if (parser_sees(parser, TOKEN_DOT)) {
+    parser_fail(parser, first.span, "to send a message write `ask %s.…` or `tell %s.…`", first.text, first.text);
+  } else if (parser_sees(parser, TOKEN_OPEN_BRACKET)) {
+    parser_fail_unsupported(parser, parser_token(parser)->span, "an array");
+  } else {
+    parser_expect(parser, TOKEN_ASSIGN, "after the name of a variable");
+  }
+  stmt->value = parse_expr(parser);
+}
+
+static void parse_named_statement(Parser *parser, Stmt *stmt) {
+  const Token *token = parser_token(parser);
+  Name name = parser_name(parser, "a statement");
+  for (size_t i = 0; i < G_N_ELEMENTS(unsupported); i++) {
+    if (strcmp(name.text, unsupported[i]) == 0 && !parser_sees(parser, TOKEN_ASSIGN)) {
+      char *what = g_strdup_printf("`%s`", name.text);
+      parser_fail_unsupported(parser, token->span, what);
+      g_free(what);
+      return;
+    }
+  }
+  stmt->targets = one_name(parser, name);
+  stmt->target_count = 1;
+  if (parser_accept(parser, TOKEN_IN)) {
+    stmt->kind = STMT_TIMER_IN;
+    stmt->value = parse_expr(parser);
+  } else if (parser_accept_word(parser, "off")) {
+    stmt->kind = STMT_TIMER_OFF;
+  } else if (parser_sees(parser, TOKEN_OPEN_PAREN)) {
+    parse_run(parser, stmt);
+  } else {
+    parse_assignment(parser, stmt, name);
+  }
+}
+
+static Stmt *parse_statement(Parser *parser) {
+  Stmt *stmt = ast_allocate(parser->input.ast, sizeof *stmt);
+  const Token *token = parser_token(parser);
+  stmt->span = token->span;
+  for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+    if (rows[i].token == token->kind) {
+      stmt->kind = rows[i].kind;
+      parser->at++;
+      if (rows[i].parse != NULL) {
+        rows[i].parse(parser, stmt);
+      }
+      return stmt;
+    }
+  }
+  if (token->kind == TOKEN_ASK) {
+    stmt->kind = STMT_ASK;
+    stmt->value = parse_expr(parser);
+    stmt->span = stmt->value->span;
+  } else if (token->kind == TOKEN_NAME) {
+    parse_named_statement(parser, stmt);
+    stmt->span = span_join(stmt->span, parser_previous_span(parser));
+  } else {
+    parser_fail(parser, token->span, "expected a statement, found %s", token_kind_name(token->kind));
+  }
+  return stmt;
+}
+
+Block parse_block(Parser *parser) {
+  if (parser->panicking || !parser_expect(parser, TOKEN_OPEN_BRACE, "to begin a block")) {
+    return (Block){0};
+  }
+  return parse_block_inside(parser, parser_previous_span(parser));
+}
+
+Block parse_block_inside(Parser *parser, Span open) {
+  Block block = {0};
+  if (!parser_enter(parser)) {
+    return block;
+  }
+  VEC(Stmt *) items = {0};
+  while (!parser_sees(parser, TOKEN_CLOSE_BRACE) && !parser_sees(parser, TOKEN_END)) {
+    uint32_t start = parser->at;
+    if (!parser_accept(parser, TOKEN_SEMICOLON)) {
+      Stmt *stmt = parse_statement(parser);
+      if (!parser->panicking) {
+        vec_push(&items, stmt);
+      }
+    }
+    parser_recover(parser, start);
+  }
+  if (!parser_accept(parser, TOKEN_CLOSE_BRACE)) {
+    parser_fail(parser, open, "this `{` is never closed");
+  }
+  parser_leave(parser);
+  block.count = (int32_t)items.count;
+  block.items = ast_copy(parser->input.ast, items.items, items.count * sizeof *items.items);
+  vec_free(&items);
+  return block;
+}
+
+/* name(params) { … } of a handler, a script or a def. */
+HandlerDecl *parse_handler(Parser *parser, Span begin, Name service) {
+  HandlerDecl *handler = ast_allocate(parser->input.ast, sizeof *handler);
+  handler->service = service;
+  handler->name = parser_name(parser, "a name");
+  NameVec params = {0};
+  parser_expect(parser, TOKEN_OPEN_PAREN, "after the name");
+  if (!parser->panicking && !parser_sees(parser, TOKEN_CLOSE_PAREN)) {
+    do {
+      vec_push(&params, parser_name(parser, "the name of a parameter"));
+    } while (!parser->panicking && parser_accept(parser, TOKEN_COMMA));
+  }
+  parser_expect(parser, TOKEN_CLOSE_PAREN, "after the parameters");
+  handler->param_count = (int32_t)params.count;
+  handler->params = parser_names_copy(parser, &params);
+  if (handler->param_count > PROGRAM_ARGS_MAX && !parser->panicking) {
+    parser_fail(parser, handler->name.span, "'%s' has more than %d parameters", handler->name.text, PROGRAM_ARGS_MAX);
+  }
+  if (parser_sees_word(parser, "when") || parser_sees_word(parser, "keep")) {
+    parser_fail_unsupported(parser, parser_token(parser)->span, "a guarded handler");
+  }
+  handler->span = span_join(begin, handler->name.span);
+  handler->body = parse_block(parser);
+  return handler;
+}

@@ -1,0 +1,223 @@
+#include "world/schedule.h"
+
+#include <string.h>
+
+#include "base/check.h"
+
+#define NS_PER_US 1000
+#define NS_PER_MS INT64_C(1000000)
+#define UNBOUNDED (INT64_MAX / 4)
+
+/* Nodes: 0 is the beginning of time, k the k-th step, count + 1 the last look. at[i * nodes + j] bounds t_i - t_j. */
+typedef struct Scheduler {
+  Chooser chooser; /* first */
+  const World *world;
+  int64_t *at;
+  int32_t nodes, now;
+  const Action *action;
+  int32_t choice;
+  uint64_t look;          /* the answers of the last look's comparisons, a bit each */
+  int32_t look_count;
+  bool looking;
+  int32_t births[STATE_AGES_MAX + 2]; /* node at which each age was born */
+  int64_t preferred_ns[SCHEDULE_STEPS_MAX + 2]; /* after that node's birth node; -1: as soon as may be */
+  int32_t preferred_from[SCHEDULE_STEPS_MAX + 2];
+} Scheduler;
+
+static void require(Scheduler *scheduler, int32_t i, int32_t j, int64_t most_ns) {
+  int64_t *entry = &scheduler->at[i * scheduler->nodes + j];
+  *entry = most_ns < *entry ? most_ns : *entry;
+}
+
+static bool scheduled_compare(Chooser *chooser, Cell age, int64_t bound_us, bool strict) {
+  Scheduler *scheduler = (Scheduler *)chooser;
+  bool below;
+  if (scheduler->looking) {
+    below = !(scheduler->look >> scheduler->look_count++ & 1);
+  } else {
+    CHECK(scheduler->choice < scheduler->action->choice_count);
+    below = scheduler->action->choices[scheduler->choice++] == 0;
+  }
+  int64_t bound_ns = bound_us * NS_PER_US;
+  if (below) {
+    require(scheduler, scheduler->now, scheduler->births[age], bound_ns - strict);
+  } else {
+    require(scheduler, scheduler->births[age], scheduler->now, -bound_ns - !strict);
+  }
+  return below;
+}
+
+static int32_t scheduled_choose(Chooser *chooser, int32_t count) {
+  Scheduler *scheduler = (Scheduler *)chooser;
+  CHECK(scheduler->choice < scheduler->action->choice_count);
+  int32_t answer = scheduler->action->choices[scheduler->choice++];
+  CHECK(answer < count);
+  return answer;
+}
+
+/* What the state demands of the next instant: nothing leaves its window, and what is overdue goes at once. */
+static void require_invariants(Scheduler *scheduler, const Thing *things, int32_t count) {
+  int32_t now = scheduler->now;
+  require(scheduler, now - 1, now, 0);
+  for (int32_t i = 0; i < count; i++) {
+    const Thing *thing = &things[i];
+    if (thing->overdue && !thing->withheld) {
+      require(scheduler, now, now - 1, 0);
+    } else if (thing->hi_us != DURATION_INFINITE && !thing->withheld && !thing->optional) {
+      require(scheduler, now, scheduler->births[thing->age], thing->hi_us * NS_PER_US);
+    }
+  }
+}
+
+/* The thing that an action takes, or NULL: a fault. */
+static const Thing *thing_of(const Thing *things, int32_t count, const Action *action) {
+  for (int32_t i = 0; i < count; i++) {
+    if (things[i].kind == (ActionKind)action->kind && things[i].subject == action->subject &&
+        things[i].object == action->object) {
+      return &things[i];
+    }
+  }
+  return NULL;
+}
+
+static void require_window(Scheduler *scheduler, const Thing *thing) {
+  if (thing->overdue || thing->age == 0) {
+    return;
+  }
+  int32_t birth = scheduler->births[thing->age];
+  require(scheduler, birth, scheduler->now, -thing->lo_us * NS_PER_US - thing->after_lo);
+  if (thing->hi_us != DURATION_INFINITE) {
+    require(scheduler, scheduler->now, birth, thing->hi_us * NS_PER_US);
+  }
+  if (thing->kind == ACTION_ARRIVE && thing->hi_us != DURATION_INFINITE && !thing->optional) {
+    scheduler->preferred_from[scheduler->now] = birth;
+    scheduler->preferred_ns[scheduler->now] = (thing->lo_us + (thing->hi_us - thing->lo_us) / 4) * NS_PER_US;
+  }
+}
+
+static void carry_births(Scheduler *scheduler, const Renaming *renaming, int32_t old_age_count) {
+  int32_t births[STATE_AGES_MAX + 2] = {0};
+  for (int32_t a = 1; a <= renaming->age_count; a++) {
+    births[a] = renaming->ages[a] <= old_age_count ? scheduler->births[renaming->ages[a]] : scheduler->now;
+  }
+  memcpy(scheduler->births, births, sizeof births);
+}
+
+static bool pass(Scheduler *scheduler, State *state, const Action *action) {
+  Thing things[THINGS_MAX];
+  int32_t count = step_things(scheduler->world, state, things);
+  require_invariants(scheduler, things, count);
+  const Thing *thing = thing_of(things, count, action);
+  if (action->kind < ACTION_FAULTS) {
+    if (thing == NULL || thing->withheld || thing->blocked) {
+      return false;
+    }
+    require_window(scheduler, thing);
+  }
+  scheduler->action = action;
+  scheduler->choice = 0;
+  Step step;
+  Renaming renaming;
+  step_start(&step, scheduler->world, state, &scheduler->chooser);
+  step_take(&step, action);
+  step_settle(&step);
+  names_renumber(scheduler->world, state, &renaming);
+  carry_births(scheduler, &renaming, step.old_age_count);
+  return step.problem.kind == PROBLEM_NONE;
+}
+
+static bool close_constraints(int64_t *at, int32_t nodes) {
+  for (int32_t k = 0; k < nodes; k++) {
+    for (int32_t i = 0; i < nodes; i++) {
+      int64_t ik = at[i * nodes + k];
+      for (int32_t j = 0; j < nodes && ik < UNBOUNDED; j++) {
+        int64_t via = ik + at[k * nodes + j];
+        at[i * nodes + j] = via < at[i * nodes + j] ? via : at[i * nodes + j];
+      }
+    }
+  }
+  for (int32_t i = 0; i < nodes; i++) {
+    if (at[i * nodes + i] < 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static int64_t rounded_up(int64_t ns) { return (ns + NS_PER_MS - 1) / NS_PER_MS * NS_PER_MS; }
+
+/* In a closed system each instant may be chosen anywhere between what the earlier ones leave. */
+static void choose_times(const Scheduler *scheduler, int32_t count, int64_t *times_ns) {
+  int32_t nodes = scheduler->nodes;
+  int64_t times[SCHEDULE_STEPS_MAX + 2] = {0};
+  for (int32_t k = 1; k < nodes; k++) {
+    int64_t lo = 0, hi = UNBOUNDED;
+    for (int32_t j = 0; j < k; j++) {
+      int64_t least = times[j] - scheduler->at[j * nodes + k];
+      int64_t most = scheduler->at[k * nodes + j] < UNBOUNDED ? times[j] + scheduler->at[k * nodes + j] : UNBOUNDED;
+      lo = least > lo ? least : lo;
+      hi = most < hi ? most : hi;
+    }
+    int64_t wish = lo;
+    if (scheduler->preferred_ns[k] >= 0) {
+      wish = times[scheduler->preferred_from[k]] + scheduler->preferred_ns[k];
+    }
+    wish = wish < lo ? lo : wish > hi ? hi : wish;
+    times[k] = rounded_up(wish) <= hi ? rounded_up(wish) : wish;
+  }
+  for (int32_t k = 1; k < nodes && k <= count + 1; k++) {
+    times_ns[k - 1] = times[k];
+  }
+}
+
+/* Adds the last look: some instant of the last state at which the never holds, by one of its paths. */
+static bool look_at_last_state(Scheduler *scheduler, State *state, int32_t never) {
+  Thing things[THINGS_MAX];
+  size_t bytes = sizeof(int64_t) * (size_t)scheduler->nodes * (size_t)scheduler->nodes;
+  int64_t *before = malloc(bytes);
+  CHECK(before != NULL);
+  int32_t count = step_things(scheduler->world, state, things);
+  require_invariants(scheduler, things, count);
+  memcpy(before, scheduler->at, bytes);
+  bool found = never == NO_INDEX && close_constraints(scheduler->at, scheduler->nodes);
+  scheduler->looking = true;
+  for (scheduler->look = 0; never != NO_INDEX && !found && scheduler->look < 1024; scheduler->look++) {
+    Step step;
+    memcpy(scheduler->at, before, bytes);
+    scheduler->look_count = 0;
+    step_start(&step, scheduler->world, state, &scheduler->chooser);
+    found = vm_evaluate(&step, scheduler->world->program->nevers[never].entry) &&
+            close_constraints(scheduler->at, scheduler->nodes);
+  }
+  free(before);
+  return found;
+}
+
+ScheduleOutcome schedule_solve(const World *world, const Action *actions, int32_t count, int32_t look_never,
+                               int64_t *times_ns) {
+  if (count > SCHEDULE_STEPS_MAX) {
+    return SCHEDULE_TOO_LONG;
+  }
+  Scheduler scheduler = {.chooser = {scheduled_choose, scheduled_compare}, .world = world, .nodes = count + 2};
+  State *state = malloc(sizeof *state);
+  scheduler.at = malloc(sizeof(int64_t) * (size_t)scheduler.nodes * (size_t)scheduler.nodes);
+  CHECK(state != NULL && scheduler.at != NULL);
+  for (int32_t i = 0; i < scheduler.nodes * scheduler.nodes; i++) {
+    scheduler.at[i] = i % (scheduler.nodes + 1) == 0 ? 0 : UNBOUNDED;
+  }
+  memset(scheduler.preferred_ns, 0xff, sizeof scheduler.preferred_ns);
+  world_initial(world, state);
+  bool possible = true;
+  for (int32_t i = 0; i < count && possible; i++) {
+    scheduler.now = i + 1;
+    possible = pass(&scheduler, state, &actions[i]);
+  }
+  scheduler.now = count + 1;
+  possible = possible && look_at_last_state(&scheduler, state, look_never);
+  if (possible) {
+    choose_times(&scheduler, count, times_ns);
+  }
+  free(scheduler.at);
+  free(state);
+  return possible ? SCHEDULE_SOLVED : SCHEDULE_IMPOSSIBLE;
+}

@@ -1,0 +1,22 @@
+/* Exact times for a sequence of actions.
+ *
+ * The windows, invariants and comparisons that the sequence passes through are difference constraints on the instants of
+ * its steps; they are closed (Floyd-Warshall) and solved step by step, preferring times that read well: whole
+ * milliseconds, messages that take a quarter of their window, everything else as soon as it may. Strict bounds are "at
+ * least one nanosecond". Works on names that stay put (a canonical = false path of world/timed).
+ */
+#ifndef LOCKSTEP_WORLD_SCHEDULE_H
+#define LOCKSTEP_WORLD_SCHEDULE_H
+
+#include "world/step.h"
+
+#define SCHEDULE_STEPS_MAX 400
+
+typedef enum ScheduleOutcome { SCHEDULE_SOLVED, SCHEDULE_IMPOSSIBLE, SCHEDULE_TOO_LONG } ScheduleOutcome;
+
+/* Fills times_ns[0 .. count - 1], and times_ns[count] with an instant not before the last step at which never
+ * `look_never` (or NO_INDEX for none) holds in the last state. */
+ScheduleOutcome schedule_solve(const World *world, const Action *actions, int32_t count, int32_t look_never,
+                               int64_t *times_ns);
+
+#endif

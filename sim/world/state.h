@@ -1,0 +1,159 @@
+/* The state of a world: one flat vector of cells whose layout knows the sort of every field.
+ *
+ * Unpacked, a state is an array of 32-bit cells: first the fixed part (fault budgets, a block for each client, a block
+ * for each server), then one record for each message in flight. Packed, it is the bytes that the search stores.
+ * Renaming, symmetry, printing and packing are loops over the two tables of Fields (fixed part, message record); a
+ * field that the scenario cannot use has width 0 and costs nothing. In a cell that holds a name (client, server, token,
+ * ticket, holding, age), 0 means none and names count from 1.
+ *
+ * Owns no memory but the Layout's tables. Who may change what is in world/step; what names mean in world/names.
+ */
+#ifndef LOCKSTEP_WORLD_STATE_H
+#define LOCKSTEP_WORLD_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "lang/program.h"
+
+typedef int32_t Cell;
+
+typedef enum FieldSort {
+  FIELD_PLAIN,
+  FIELD_CLIENT,  /* client instance + 1 */
+  FIELD_SERVER,  /* server instance + 1 */
+  FIELD_TOKEN,   /* equality only */
+  FIELD_TICKET,  /* order only; TICKET_BOTTOM is always there */
+  FIELD_HOLDING, /* an attempt, see names.h */
+  FIELD_AGE,     /* index of an age in the zone */
+  FIELD_TAGGED,  /* the cell before says which Sort (program.h) it is */
+  FIELD_SORT_COUNT
+} FieldSort;
+
+typedef struct Field {
+  FieldSort sort;
+  uint8_t width;  /* bytes in the packed state: 0, 1, 2 or 4 (then signed) */
+  int32_t base;   /* packed = cell - base */
+} Field;
+
+/* A value with its sort, as the VM's stack, arguments and replies have it. */
+typedef struct Value {
+  Cell sort; /* Sort */
+  Cell number;
+} Value;
+
+/* Cells of a client's block, before its variables. */
+enum {
+  CLIENT_PHASE,     /* ClientPhase */
+  CLIENT_PC,        /* where it rests */
+  CLIENT_FAULT,     /* fault + 1 of the pause or crash that it is under, 0: none */
+  CLIENT_PAUSE_AGE, /* since the pause began */
+  CLIENT_OVERDUE,   /* its wait or time-out is past its end: nothing else but instants before it goes on */
+  CLIENT_AGE,       /* since it came to rest (call, wait), crashed, or since time began (not begun) */
+  CLIENT_INSIDE,    /* critical + 1, 0: outside */
+  CLIENT_ATTEMPT,   /* holding */
+  CLIENT_FENCE,     /* ticket that the holding entered with */
+  CLIENT_ROUNDS,    /* entries so far, counted under `rounds n` only */
+  CLIENT_HEADER
+};
+
+typedef enum ClientPhase {
+  PHASE_NOT_BEGUN,
+  PHASE_RESTS,   /* at the ask, wait, yield or pause point CLIENT_PC */
+  PHASE_ENDED,
+  PHASE_CRASHED,
+} ClientPhase;
+
+/* Cells of a server's block, before its variables and timers. */
+enum {
+  SERVER_FAULT, /* fault + 1 of the crash that it is under, 0: up */
+  SERVER_AGE,   /* since the crash */
+  SERVER_HEADER
+};
+
+enum {
+  TIMER_DURATION, /* index of its duration + 1, 0: off */
+  TIMER_AGE,      /* since it was set */
+  TIMER_SHIFT,    /* how much its wall clock was stepped since, µs */
+  TIMER_OVERDUE,
+  TIMER_CELLS
+};
+
+enum {
+  MESSAGE_CLIENT,
+  MESSAGE_SERVER,
+  MESSAGE_KIND,    /* MessageKind */
+  MESSAGE_HANDLER, /* handler of the server's service */
+  MESSAGE_LATE,    /* fault + 1 when the adversary made it late, 0: prompt */
+  MESSAGE_OVERDUE, /* the client that it goes to was paused beyond its window */
+  MESSAGE_AGE,     /* since it was sent */
+  MESSAGE_ATTEMPT, /* of a request: on whose behalf (ghost) */
+  MESSAGE_FENCE,   /* of a request: the ticket that this holding entered with (ghost) */
+  MESSAGE_ID,      /* the concrete engine's own number: never packed, 0 in the search */
+  MESSAGE_REPLY_TO,/* likewise */
+  MESSAGE_VALUES,  /* pairs (sort, number): arguments, or values of the reply */
+};
+
+typedef enum MessageKind { MESSAGE_ASK = 1, MESSAGE_TELL, MESSAGE_REPLY } MessageKind;
+
+#define STATE_CELLS_MAX 3072
+#define STATE_MESSAGES_MAX 64
+#define STATE_AGES_MAX 60
+#define STATE_NAMES_MAX 200 /* tokens, tickets, holdings of one state, each */
+
+typedef struct State {
+  int32_t message_count;
+  int32_t age_count;      /* ages are 1 .. age_count */
+  Cell cells[STATE_CELLS_MAX];
+} State;
+
+typedef struct Layout {
+  VEC(Field) fixed;
+  VEC(Field) message;
+  int32_t budget_cell;                          /* first of fault_count budgets */
+  int32_t client_cell[PROGRAM_CLIENTS_MAX];     /* where the blocks begin */
+  int32_t client_cells[PROGRAM_CLIENTS_MAX];    /* and how long they are */
+  int32_t server_cell[PROGRAM_SERVERS_MAX];
+  int32_t server_cells[PROGRAM_SERVERS_MAX];
+  int32_t *client_variable[PROGRAM_CLIENTS_MAX]; /* per kind and variable: offset in the block */
+  int32_t *server_variable[PROGRAM_SERVERS_MAX]; /* per service and variable */
+  int32_t *server_timer[PROGRAM_SERVERS_MAX];    /* per service and timer */
+  int32_t value_count;                           /* pairs in a message */
+  VEC(uint16_t) fixed_names;                     /* the fields that may hold a name, of the fixed part */
+  VEC(uint16_t) message_names;                   /* and of a message record */
+} Layout;
+
+/* Appends a field to the fixed part and returns its cell. `most` is the largest value - base that it may hold. */
+int32_t layout_add(Layout *layout, FieldSort sort, int32_t base, int64_t most);
+void layout_free(Layout *layout, const Program *program);
+
+static inline Cell *state_client(const Layout *layout, State *state, int32_t client) {
+  return state->cells + layout->client_cell[client];
+}
+static inline Cell *state_server(const Layout *layout, State *state, int32_t server) {
+  return state->cells + layout->server_cell[server];
+}
+static inline Cell *state_message(const Layout *layout, State *state, int32_t message) {
+  return state->cells + layout->fixed.count + (uint32_t)message * layout->message.count;
+}
+static inline int32_t state_cells(const Layout *layout, const State *state) {
+  return (int32_t)(layout->fixed.count + (uint32_t)state->message_count * layout->message.count);
+}
+void state_copy(const Layout *layout, State *to, const State *from);
+void state_remove_message(const Layout *layout, State *state, int32_t message);
+
+/* The field sort of a value of this Sort. */
+FieldSort field_sort_of(Cell sort);
+/* What `cells[i]` really holds: resolves FIELD_TAGGED through the cell before it. */
+static inline FieldSort field_sort_at(const Field *fields, const Cell *cells, uint32_t i) {
+  return fields[i].sort == FIELD_TAGGED ? field_sort_of(cells[i - 1]) : fields[i].sort;
+}
+
+/* Packs into `bytes` (at least layout_packed_max) and returns how many; the first two are the counts of messages and ages. */
+uint32_t state_pack(const Layout *layout, const State *state, uint8_t *bytes);
+void state_unpack(const Layout *layout, const uint8_t *bytes, State *state);
+uint32_t layout_packed_max(const Layout *layout);
+static inline int32_t packed_age_count(const uint8_t *bytes) { return bytes[1]; }
+
+#endif

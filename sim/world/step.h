@@ -1,0 +1,129 @@
+/* One step: what can happen next in a state, and what it does. The only place that knows; every engine reads it.
+ *
+ * What takes time is a Thing with a window for its age (semantics.md, section 1); what the adversary may do at any
+ * instant is a fault Action. Taking a step changes the state in place. Where the step may go on in several ways (a stamp
+ * is compared, a pause may strike, a message may be late, a ticket hits the next one alive), it asks its Chooser; the
+ * sequence of the answers is recorded in the Action, so that any engine can take the same step again. A choice is
+ * recorded if and only if the discrete part of the state leaves more than one option.
+ */
+#ifndef LOCKSTEP_WORLD_STEP_H
+#define LOCKSTEP_WORLD_STEP_H
+
+#include "world/names.h"
+#include "world/system.h"
+#include "world/world.h"
+
+typedef enum ActionKind {
+  ACTION_BEGIN,      /* subject: client */
+  ACTION_ARRIVE,     /* subject: process that gets it; object: index of the message */
+  ACTION_TIMEOUT,    /* subject: client */
+  ACTION_WAKE,       /* subject: client; object: 0 its window has come, a + 1 the age a of its `until` */
+  ACTION_FIRE,       /* subject: server; object: timer */
+  ACTION_RESUME,     /* subject: client; the end of its pause */
+  ACTION_RESTART,    /* subject: process; back from a crash */
+  ACTION_FAULTS,     /* from here on the adversary's; object: fault */
+  ACTION_PAUSE = ACTION_FAULTS, /* subject: client */
+  ACTION_CRASH,      /* subject: process */
+  ACTION_CLOCK_STEP, /* subject: process */
+} ActionKind;
+
+typedef struct Thing {
+  ActionKind kind;
+  int32_t subject, object;
+  Cell age;            /* 0: none, the window is 0 .. inf */
+  int64_t lo_us, hi_us;/* the window: happens when lo <= age <= hi; hi may be DURATION_INFINITE */
+  bool after_lo;       /* lo < age instead */
+  bool withheld;       /* its process is paused: cannot happen, and the window has no upper end meanwhile */
+  bool blocked;        /* cannot happen yet (others go first), but the window's upper end stands */
+  bool overdue;        /* past its window: may happen, and no time passes until it has */
+  bool optional;       /* may as well never happen: a late message */
+} Thing;
+
+#define THINGS_MAX 256
+#define FAULT_ACTIONS_MAX 256
+
+/* Everything that is pending in a state; returns how many. */
+int32_t step_things(const World *world, const State *state, Thing things[THINGS_MAX]);
+/* What the adversary may do now with what is left of its budgets, apart from choices inside steps. */
+int32_t step_faults(const World *world, const State *state, Action actions[FAULT_ACTIONS_MAX]);
+/* Whether nothing can happen any more (but by the adversary) though a client that is up is not at its end. */
+bool step_is_stuck(const World *world, const State *state);
+
+typedef struct Chooser Chooser;
+struct Chooser {
+  /* One of 0 .. count - 1, count > 1. */
+  int32_t (*choose)(Chooser *chooser, int32_t count);
+  /* Whether age < bound (strict) or age <= bound; both outcomes that are possible are choices 0 (yes) and 1 (no). */
+  bool (*compare)(Chooser *chooser, Cell age, int64_t bound_us, bool strict);
+};
+
+#define STEP_STACK_MAX 64
+#define STEP_LOCALS_MAX 64
+
+typedef struct Step {
+  const World *world;
+  State *state;
+  Chooser *chooser;
+  void (*log)(void *user, const struct Step *step, const Event *event); /* NULL in a search */
+  void *log_user;
+  int32_t next_message_id; /* 0: messages get no ids */
+  /* What came of it */
+  uint64_t violated;       /* bit set of properties */
+  uint16_t faults, steps;
+  Problem problem;         /* if any, the state is not to be used */
+  /* The machine's registers */
+  int32_t process, client, server; /* who runs; the client concerned or -1; the server or -1 */
+  Cell attempt, fence;     /* of the request that is handled */
+  Cell new_age;            /* the age of whatever is born in this step; 0 until something is */
+  Cell new_token;          /* the last fresh token of this step */
+  int32_t old_age_count;
+  int32_t request_id;      /* of the request that is handled: for the log */
+  bool answers;            /* the caller waits for a reply */
+  int32_t instruction_count;
+  int32_t stack_count;
+  Value stack[STEP_STACK_MAX];
+  Value locals[STEP_LOCALS_MAX];
+  Value values[PROGRAM_ARGS_MAX * 2]; /* arguments of the handler, or values of the reply */
+  int32_t value_count;
+} Step;
+
+void step_start(Step *step, const World *world, State *state, Chooser *chooser);
+/* Takes an action that step_things or step_faults has listed; the window of the thing is the caller's business. */
+void step_take(Step *step, const Action *action);
+/* Behind step_take: forgets what can no longer matter and sorts the messages. Names are not renumbered yet. */
+void step_settle(Step *step);
+
+/* --- for the parts of a step: vm, faults ------------------------------------------------------------------------- */
+
+void step_event(Step *step, Event event);
+/* An Event with everything empty but its kind and the process that runs. */
+Event step_event_of(const Step *step, EventKind kind);
+void step_fail(Step *step, ProblemKind kind, int32_t pc);
+/* The one age of what is born in this step. */
+Cell step_new_age(Step *step);
+/* Asks the chooser, unless what is compared was born in this very step or never. */
+bool step_compare(Step *step, Cell age, int64_t bound_us, bool strict);
+/* Sends a message; the adversary may make it late or lose it. `pc` is who sends. */
+void step_send(Step *step, MessageKind kind, int32_t client, int32_t server, int32_t handler, const Value *values,
+               int32_t count, int32_t pc);
+/* A client comes to rest at `pc`: forgets its dead variables. */
+void step_rest(Step *step, int32_t client, int32_t pc);
+/* A client is at its end, or crashed. */
+void step_end_client(Step *step, int32_t client, ClientPhase phase);
+/* Spends one of a fault's budget and counts the cost. */
+void step_spend(Step *step, int32_t fault);
+
+/* faults.c: a pause or a crash may strike the running client right before instruction `pc`; true if it did. */
+bool faults_strike(Step *step, int32_t client, int32_t pc);
+void faults_pause(Step *step, int32_t client, int32_t fault);
+void faults_resume(Step *step, int32_t client);
+void faults_crash(Step *step, int32_t process, int32_t fault);
+void faults_restart(Step *step, int32_t process);
+void faults_clock_step(Step *step, int32_t process, int32_t fault);
+
+/* vm.c: runs a client from `pc` to its next rest, a handler or timer of a server to its end, an expression block. */
+void vm_run_client(Step *step, int32_t client, int32_t pc);
+void vm_run_server(Step *step, int32_t server, int32_t entry);
+bool vm_evaluate(Step *step, int32_t entry);
+
+#endif

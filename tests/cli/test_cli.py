@@ -1,0 +1,344 @@
+#!/usr/bin/env python3
+"""The command line as a user meets it: exit codes, help, JSON, suggestions, files, determinism, installation.
+
+  test_cli.py PROGRAM BUILD_FOLDER
+"""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM = str(pathlib.Path(sys.argv[1]).resolve())
+BUILD = str(pathlib.Path(sys.argv[2]).resolve())
+
+# A lock that nothing guards: anybody may enter. Two scenarios that claim the truth, one that claims a lie.
+NO_LOCK = """model no_lock "two clients that just go ahead"
+
+client[2] {
+  loop {
+    critical { wait 0s..1s }
+    wait 1s..2s
+  }
+}
+
+scenario honest "says that it is broken" {
+  rounds 1
+  expect mutual_exclusion broken
+}
+scenario silent "claims nothing" {
+  rounds 1
+}
+scenario liar "claims that it works" {
+  rounds 1
+  expect mutual_exclusion holds
+}
+"""
+
+# One client alone cannot disturb itself.
+ALONE = """model alone "one client, nobody else"
+
+param work = 1s
+
+client[1] {
+  loop {
+    critical { wait 0s..work }
+    wait 1s..2s
+  }
+}
+
+scenario calm "nothing happens to it" {
+  expect mutual_exclusion holds
+}
+"""
+
+
+class Cli(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lockstep-cli-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.no_lock = self.write("no_lock.lk", NO_LOCK)
+        self.alone = self.write("alone.lk", ALONE)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    def run_program(self, *arguments, code=None, program=PROGRAM, environment=None):
+        done = subprocess.run([program, *arguments], cwd=self.folder, capture_output=True, text=True, check=False,
+                              env=environment, timeout=300)
+        if code is not None:
+            self.assertEqual(done.returncode, code, f"{arguments}: {done.stdout}\n{done.stderr}")
+        return done
+
+    def check(self, *arguments, code):
+        return self.run_program("check", *arguments, "--no-pictures", code=code)
+
+    def check_json(self, *arguments, code):
+        return json.loads(self.check(*arguments, "--json", code=code).stdout)
+
+
+class Usage(Cli):
+    def test_version_is_printed(self):
+        self.assertRegex(self.run_program("--version", code=0).stdout, r"^lockstep \d+\.\d+\.\d+\n$")
+
+    def test_help_names_every_command_and_exit_code(self):
+        text = self.run_program("--help", code=0).stdout
+        for word in ("check", "dump", "list", "replay", "65", "130"):
+            self.assertIn(word, text)
+
+    def test_every_command_has_its_help(self):
+        for command in ("check", "dump", "list", "replay"):
+            done = self.run_program(command, "--help", code=0)
+            self.assertIn("--json", done.stdout)
+            self.assertEqual(done.stderr, "")
+
+    def test_no_command_is_wrong_usage(self):
+        done = self.run_program(code=64)
+        self.assertEqual(done.stdout, "")
+        self.assertIn("Usage", done.stderr)
+
+    def test_a_mistyped_command_is_suggested(self):
+        self.assertIn("did you mean 'check'?", self.run_program("chekc", code=64).stderr)
+
+    def test_an_unknown_option_is_wrong_usage(self):
+        self.run_program("check", "--frobnicate", self.alone, code=64)
+
+    def test_check_without_a_model_is_wrong_usage(self):
+        self.run_program("check", code=64)
+
+    def test_limits_that_are_no_numbers_are_wrong_usage(self):
+        for option in ("--memory=much", "--timeout=soon", "--max-states=-1", "--memory=0"):
+            self.assertIn(option.split("=")[0], self.check(self.alone, option, code=64).stderr)
+
+    def test_words_of_options_are_checked(self):
+        for option in ("--report=some", "--trace=half", "--colour=mauve", "--emit=gif"):
+            self.check(self.alone, option, code=64)
+
+    def test_all_takes_no_model(self):
+        self.check("--all", self.alone, code=64)
+
+
+class Models(Cli):
+    def test_a_mistyped_model_is_suggested(self):
+        self.assertIn("did you mean 'redlock'?", self.check("redlok", code=64).stderr)
+
+    def test_a_model_is_suggested_without_its_folder(self):
+        self.assertIn("did you mean 'broken/naked_del'?", self.check("naked_del", code=64).stderr)
+
+    def test_a_mistyped_scenario_is_suggested(self):
+        self.assertIn("did you mean 'honest'?", self.check(self.no_lock, "honnest", code=64).stderr)
+
+    def test_an_unknown_scenario_names_those_that_exist(self):
+        self.assertIn("honest, silent, liar", self.check(self.no_lock, "zzzzzz", code=64).stderr)
+
+    def test_a_wrong_model_is_shown_with_its_position(self):
+        wrong = self.write("wrong.lk", ALONE.replace("wait 0s..work", "wait 0s..wrok"))
+        done = self.check(wrong, code=65)
+        self.assertEqual(done.stdout, "")
+        self.assertRegex(done.stderr, r"wrong\.lk:7:\d+: error: .*\n.*wrok")
+
+    def test_a_model_without_scenarios_proves_nothing(self):
+        empty = self.write("empty.lk", ALONE[:ALONE.index("scenario")])
+        self.check(empty, code=65)
+        self.run_program("dump", empty, code=65)
+
+    def test_a_parameter_is_set(self):
+        document = self.check_json(self.alone, "-p", "work=2s", code=0)
+        self.assertEqual(document["parameters"], {"work": "2s"})
+
+    def test_an_unknown_parameter_is_wrong_usage(self):
+        self.check(self.alone, "-p", "wrk=2s", code=64)
+
+    def test_a_setting_without_a_value_is_wrong_usage(self):
+        self.assertIn("NAME=VALUE", self.check(self.alone, "-p", "work", code=64).stderr)
+
+    def test_list_names_shipped_models_by_family(self):
+        text = self.run_program("list", code=0).stdout
+        self.assertRegex(text, r"(?m)^protocols\n(  .*\n)*  redlock +\S")
+        self.assertRegex(text, r"(?m)^broken\n")
+
+    def test_list_as_json(self):
+        document = json.loads(self.run_program("list", "--json", code=0).stdout)
+        self.assertEqual(document["format"], "lockstep-list/1")
+        redlock = next(model for model in document["models"] if model["name"] == "redlock")
+        self.assertEqual(redlock["family"], "protocols")
+        self.assertIn("calm", [scenario["name"] for scenario in redlock["scenarios"]])
+
+    def test_dump_prints_a_listing(self):
+        self.assertIn("enter", self.run_program("dump", self.alone, code=0).stdout)
+        document = json.loads(self.run_program("dump", self.alone, "calm", "--json", code=0).stdout)
+        self.assertEqual(document["scenario"], "calm")
+
+
+class Verdicts(Cli):
+    def test_met_claims_exit_with_0(self):
+        self.assertIn("holds: met", self.check(self.alone, code=0).stdout)
+        self.assertIn("broken: met", self.check(self.no_lock, "honest", code=0).stdout)
+
+    def test_a_claim_that_is_not_met_exits_with_1(self):
+        self.assertIn("holds: NOT MET", self.check(self.no_lock, "liar", code=1).stdout)
+
+    def test_without_claims_a_violation_exits_with_1(self):
+        self.assertIn("1 violation that no claim speaks of", self.check(self.no_lock, "silent", code=1).stdout)
+
+    def test_a_limit_exits_with_2_unless_that_is_allowed(self):
+        self.assertIn("--max-states", self.check(self.alone, "--max-states", "1", code=2).stdout)
+        self.check(self.alone, "--max-states", "1", "--allow-undecided", code=0)
+
+    def test_quiet_prints_no_report(self):
+        loud = self.check(self.no_lock, "honest", code=0).stdout
+        quiet = self.check(self.no_lock, "honest", "-q", code=0).stdout
+        self.assertLess(len(quiet), len(loud))
+        self.assertNotIn("lockstep replay", quiet)
+
+    def test_json_has_the_shape_that_is_promised(self):
+        document = self.check_json(self.no_lock, code=1)
+        self.assertEqual(document["format"], "lockstep-check/1")
+        self.assertEqual(document["model"], "no_lock")
+        self.assertEqual([scenario["name"] for scenario in document["scenarios"]], ["honest", "silent", "liar"])
+        honest, silent, liar = document["scenarios"]
+        self.assertEqual(honest["engine"], "exhaustive")
+        self.assertEqual(set(honest["states"]), {"discrete", "zones", "expanded", "transitions"})
+        self.assertIs(honest["complete"], True)
+        self.assertIsInstance(honest["seconds"], float)
+        self.assertIsInstance(honest["peak_bytes"], int)
+        self.assertIsInstance(honest["findings"], list)
+        self.assertEqual(self.claim(honest), ("violated", "broken", True))
+        self.assertEqual(self.claim(silent), ("violated", None, None))
+        self.assertEqual(self.claim(liar), ("violated", "holds", False))
+
+    def claim(self, scenario):
+        found = next(item for item in scenario["properties"] if item["name"] == "mutual_exclusion")
+        self.assertEqual(found["faults"], 0)
+        self.assertGreater(found["steps"], 0)
+        self.assertTrue((self.folder / found["trace"]).is_file())
+        return found["verdict"], found["expected"], found["met"]
+
+    def test_two_runs_give_the_same_bytes(self):
+        def bytes_of(run):
+            text = self.check(self.no_lock, "--json", "-o", "out", code=1).stdout
+            files = sorted(path for path in (self.folder / "out").rglob("*") if path.name != "run.json")
+            document = json.loads(text)
+            for scenario in document["scenarios"]:
+                del scenario["seconds"]
+            return [document] + [path.read_bytes() for path in files if path.is_file()]
+
+        self.assertEqual(bytes_of(1), bytes_of(2))
+
+    def test_colour_is_only_there_when_asked_for(self):
+        self.assertNotIn("\033", self.check(self.alone, code=0).stdout)
+        self.assertIn("\033[32mproved", self.check(self.alone, "--colour=always", code=0).stdout)
+
+    def test_an_interrupt_exits_with_130_and_says_what_is_known(self):
+        arguments = [PROGRAM, "check", "redlock", "-p", "servers=9", "--no-pictures", "--json"]
+        running = subprocess.Popen(arguments, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(1)
+        running.send_signal(signal.SIGINT)
+        stdout, stderr = running.communicate(timeout=120)
+        self.assertEqual(running.returncode, 130, stderr)
+        self.assertEqual(json.loads(stdout)["scenarios"][-1]["stopped_by"], "interrupt")
+
+
+class Files(Cli):
+    def scenario_folder(self):
+        return self.folder / "lockstep-out" / "no_lock" / "honest"
+
+    def test_a_run_leaves_its_record_and_its_trace(self):
+        self.check(self.no_lock, "honest", code=0)
+        record = json.loads((self.scenario_folder() / "run.json").read_text(encoding="utf-8"))
+        self.assertEqual(record["format"], "lockstep-run/1")
+        self.assertEqual(record["command_line"][:2], ["check", self.no_lock])
+        self.assertIsNone(record["seed"])
+        self.assertEqual(record["result"]["name"], "honest")
+        on_disk = sorted(path.name for path in self.scenario_folder().iterdir())
+        self.assertEqual(sorted(record["files"] + ["run.json"]), on_disk)
+
+    def test_pictures_are_written_when_asked_for(self):
+        formats = ["scaled", "compact", "text"] + (["svg"] if shutil.which("dot") else [])
+        arguments = [argument for name in formats for argument in ("--emit", name)]
+        self.run_program("check", self.no_lock, "honest", *arguments, code=0)
+        names = {path.name for path in self.scenario_folder().iterdir()}
+        self.assertLessEqual({"mutual_exclusion.scaled.dot", "mutual_exclusion.compact.dot", "mutual_exclusion.txt"},
+                             names)
+        if "svg" in formats:
+            svg = (self.scenario_folder() / "mutual_exclusion.scaled.svg").read_text(encoding="utf-8")
+            self.assertIn("<svg", svg)
+
+    def test_without_graphviz_a_note_says_so(self):
+        environment = dict(os.environ, PATH=str(self.folder))
+        done = self.run_program("check", self.no_lock, "honest", code=0, environment=environment)
+        self.assertIn("Graphviz", done.stderr)
+        self.assertTrue((self.scenario_folder() / "mutual_exclusion.scaled.dot").is_file())
+        self.run_program("check", self.no_lock, "--emit=svg", code=64, environment=environment)
+
+    def test_a_later_run_takes_the_files_of_an_earlier_one_away(self):
+        self.run_program("check", self.no_lock, "honest", "--emit=scaled", code=0)
+        keep = self.scenario_folder() / "my_notes.txt"
+        keep.write_text("mine", encoding="utf-8")
+        self.check(self.no_lock, "honest", code=0)
+        names = {path.name for path in self.scenario_folder().iterdir()}
+        self.assertNotIn("mutual_exclusion.scaled.dot", names)
+        self.assertIn("my_notes.txt", names)
+
+    def test_results_that_cannot_be_written_are_an_error(self):
+        self.write("file", "")
+        self.check(self.no_lock, "honest", "-o", "file", code=70)
+
+    def test_a_full_disk_is_no_success(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([PROGRAM, "list"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(done.returncode, 70)
+        self.assertIn("cannot write", done.stderr)
+
+
+class Replays(Cli):
+    def trace(self):
+        self.check(self.no_lock, "honest", code=0)
+        return "lockstep-out/no_lock/honest/mutual_exclusion.trace"
+
+    def test_a_trace_replays(self):
+        done = self.run_program("replay", self.trace(), code=0)
+        self.assertIn("the violation is reproduced", done.stdout)
+
+    def test_a_replay_as_json(self):
+        document = json.loads(self.run_program("replay", self.trace(), "--json", code=0).stdout)
+        self.assertEqual((document["reproduced"], document["same_model"]), (True, True))
+
+    def test_a_repaired_model_does_not_reproduce_it(self):
+        trace = self.trace()
+        self.write("no_lock.lk", NO_LOCK.replace("client[2]", "client[1]"))
+        done = self.run_program("replay", trace, code=1)
+        self.assertIn("has changed", done.stderr)
+
+    def test_what_is_no_trace_is_wrong_data(self):
+        self.run_program("replay", self.write("empty.trace", ""), code=65)
+        self.run_program("replay", self.write("other.trace", '{"format": "other"}'), code=65)
+        self.run_program("replay", "nowhere.trace", code=65)
+
+
+class Installation(Cli):
+    def test_an_installed_program_finds_its_models(self):
+        staging = self.folder / "staging"
+        subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", str(staging)], check=True,
+                       capture_output=True)
+        program = next(path for path in staging.rglob("lockstep") if path.is_file() and path.parent.name == "bin")
+        environment = {name: value for name, value in os.environ.items() if name != "LOCKSTEP_MODELS"}
+        text = self.run_program("list", program=str(program), environment=environment, code=0).stdout
+        self.assertIn("redlock", text)
+        self.run_program("dump", "redlock", program=str(program), environment=environment, code=0)
+
+
+if __name__ == "__main__":
+    result = unittest.main(argv=[sys.argv[0], "-v"], exit=False).result
+    failed = len(result.failures) + len(result.errors)
+    print(f"[  PASSED  ] {result.testsRun - failed} test(s).")
+    if failed:
+        print(f"[  FAILED  ] {failed} test(s).")
+    sys.exit(1 if failed else 0)

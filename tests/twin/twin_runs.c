@@ -1,0 +1,199 @@
+/* The symbolic engine against the concrete one: thousands of random concrete runs of the shipped models never leave
+ * the explored states, neither in their discrete part nor in their ages; and what they violate, the search has hit. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "explore/exhaustive.h"
+#include "properties/property.h"
+#include "support/shipped.h"
+#include "world/clocked.h"
+#include "world/timed.h"
+#include "zone/dbm.h"
+
+static uint64_t seed = 0x10c457e9;
+
+static uint64_t random_next(void) { /* splitmix64 */
+  uint64_t z = seed += UINT64_C(0x9e3779b97f4a7c15);
+  z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+  return z ^ z >> 31;
+}
+static int64_t random_below(int64_t end) { return (int64_t)(random_next() % (uint64_t)end); }
+
+static int32_t oracle(void *user, int32_t count) {
+  (void)user;
+  return random_below(3) ? 0 : (int32_t)random_below(count);
+}
+
+typedef struct Twin {
+  const World *world;
+  Timed *timed;
+  Exploration *exploration;
+  bool symmetric;
+  uint64_t steps, runs, violations, faults;
+} Twin;
+
+/* An instant between the two: the ends half of the time. */
+static int64_t pick_instant(int64_t from, int64_t to) {
+  switch (random_below(4)) {
+  case 0: return from;
+  case 1: return to;
+  default: return from + random_below(to - from + 1);
+  }
+}
+
+/* One random decision; false when the run is at its end. */
+static bool decide(Clocked *clocked, const World *world, int64_t *time_ns, Action *action) {
+  Due queue[THINGS_MAX];
+  Action faults[FAULT_ACTIONS_MAX];
+  int64_t now = clocked_now_ns(clocked), last = INT64_MAX;
+  int32_t count = clocked_queue(clocked, queue);
+  for (int32_t i = 0; i < count; i++) {
+    last = !queue[i].optional && queue[i].latest_ns < last ? queue[i].latest_ns : last;
+  }
+  int32_t fault_count = step_faults(world, clocked_state(clocked), faults);
+  if (fault_count > 0 && random_below(25) == 0) {
+    *time_ns = pick_instant(now, last == INT64_MAX ? now + 5000000 : last);
+    *action = faults[random_below(fault_count)];
+    return true;
+  }
+  for (int32_t attempt = 0; attempt < 40 && count > 0; attempt++) {
+    const Due *due = &queue[random_below(count)];
+    int64_t to = due->latest_ns < last ? due->latest_ns : last;
+    to = to == INT64_MAX ? due->earliest_ns + 50000000 : to;
+    if (due->earliest_ns <= to) {
+      *time_ns = pick_instant(due->earliest_ns, to);
+      *action = due->action;
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool satisfies(int64_t difference_ns, Bound bound, int64_t unit_ns) {
+  int64_t limit_ns = (int64_t)bound_value(bound) * unit_ns;
+  return bound == BOUND_INFINITY || (bound_is_strict(bound) ? difference_ns < limit_ns : difference_ns <= limit_ns);
+}
+
+static bool zone_contains(const Bound *zone, int32_t dim, const int64_t *ages_ns, int64_t unit_ns) {
+  for (int32_t i = 0; i < dim; i++) {
+    for (int32_t j = 0; j < dim; j++) {
+      if (!satisfies(ages_ns[i] - ages_ns[j], zone[i * dim + j], unit_ns)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+static void assert_explored(Twin *twin, const Clocked *clocked) {
+  static uint8_t key[1 << 16];
+  int32_t source[STATE_AGES_MAX + 1];
+  int64_t ages_ns[STATE_AGES_MAX + 1] = {0};
+  const State *state = clocked_state(clocked);
+  uint32_t bytes = timed_key(twin->timed, state, twin->symmetric, key, source);
+  uint32_t index = store_find(&twin->exploration->store, key, bytes);
+  assert_true(index != STORE_NONE);
+  int32_t dim = packed_age_count(key) + 1;
+  for (int32_t a = 1; a < dim; a++) {
+    ages_ns[a] = clocked_age_ns(clocked, source[a]);
+  }
+  bool inside = false;
+  for (uint32_t z = store_state(&twin->exploration->store, index)->zones; z != POOL_NONE;) {
+    const StoredZone *zone = store_zone(&twin->exploration->store, z);
+    inside |= zone_contains(zone->words, dim, ages_ns, timed_unit_us(twin->timed) * 1000);
+    z = zone->next;
+  }
+  assert_true(inside);
+}
+
+static void one_run(Twin *twin, int32_t steps) {
+  Clocked *clocked = clocked_new(twin->world, false);
+  clocked_set_oracle(clocked, oracle, NULL);
+  twin->runs++;
+  for (int32_t i = 0; i < steps; i++) {
+    int64_t time_ns;
+    Action action;
+    if (!decide(clocked, twin->world, &time_ns, &action)) {
+      break;
+    }
+    bool taken = clocked_take(clocked, time_ns, &action);
+    if (!taken) {
+      print_message("refused: %s\n", clocked_refusal(clocked));
+    }
+    assert_true(taken);
+    uint64_t violated = clocked_violated(clocked) | clocked_violated_now(clocked);
+    assert_true((violated & ~exploration_hit_set(twin->exploration)) == 0);
+    twin->violations += violated != 0;
+    twin->faults += action.kind >= ACTION_FAULTS;
+    twin->steps++;
+    assert_explored(twin, clocked);
+  }
+  clocked_free(clocked);
+}
+
+static void check_scenario(const char *model, const char *scenario, const char *const *settings, bool exact,
+                           bool symmetric, int32_t runs, int32_t steps) {
+  int64_t too_large;
+  Shipped shipped = shipped_open(model, scenario, settings);
+  World *world = world_new(shipped.program, property_monitors, PROPERTY_COUNT);
+  Timed *timed = timed_new(world, &too_large);
+  assert_non_null(timed);
+  System system = timed_system(timed, symmetric);
+  ExploreOptions options = {.exact = exact, .canonical = true};
+  Twin twin = {.world = world, .timed = timed, .exploration = explore(&system, &options), .symmetric = symmetric};
+  assert_int_equal(twin.exploration->stopped, STOP_NOT);
+  assert_int_equal(world->seen->problem_count, 0);
+  for (int32_t r = 0; r < runs; r++) {
+    one_run(&twin, steps);
+  }
+  print_message("%s %s%s%s: %u states, %" PRIu64 " runs, %" PRIu64 " steps, %" PRIu64 " faults, %" PRIu64 " violations\n",
+                model, scenario, exact ? " exact" : "", symmetric ? " symmetric" : "",
+                twin.exploration->store.state_count, twin.runs, twin.steps, twin.faults, twin.violations);
+  assert_true(twin.steps > (uint64_t)runs);
+  exploration_free(twin.exploration);
+  timed_free(timed);
+  world_free(world);
+  shipped_close(&shipped);
+}
+
+static void every_scenario(const char *model, const char *const *settings, bool exact, int32_t runs, int32_t steps) {
+  char **scenarios = shipped_scenarios(model);
+  for (int32_t s = 0; scenarios[s] != NULL; s++) {
+    check_scenario(model, scenarios[s], settings, exact, false, runs, steps);
+    check_scenario(model, scenarios[s], settings, exact, true, runs, steps);
+  }
+  g_strfreev(scenarios);
+}
+
+static void test_runs_of_small_models_stay_in_the_exact_states(void **state) {
+  (void)state;
+  every_scenario("single_node", NULL, true, 300, 150);
+  every_scenario("broken/naked_del", (const char *const[]){NULL}, false, 200, 150);
+  every_scenario("fischer", NULL, true, 50, 100);
+  every_scenario("broken/fischer_fast", NULL, true, 50, 100);
+}
+
+static void test_runs_of_all_models_stay_in_the_hull(void **state) {
+  (void)state;
+  every_scenario("single_node", NULL, false, 300, 150);
+  every_scenario("fenced", NULL, false, 300, 150);
+  every_scenario("broken/fenced_write_only", NULL, false, 300, 150);
+  every_scenario("redlock", (const char *const[]){"servers", "3", NULL}, false, 300, 200);
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_runs_of_small_models_stay_in_the_exact_states),
+      cmocka_unit_test(test_runs_of_all_models_stay_in_the_hull),
+  };
+  seed = argc > 1 ? strtoull(argv[1], NULL, 0) : seed;
+  print_message("seed 0x%" PRIx64 "\n", seed);
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
