@@ -46,7 +46,7 @@ static int event(const World *world, int32_t monitor, State *state, const Event 
 /* Whether a holding earlier than `latest` may still write. */
 static bool earlier_lives(const World *world, const State *state, Cell latest) {
   for (Cell earlier = 1; earlier < latest; earlier++) {
-    if (world_attempt_lives(world, state, earlier)) {
+    if (world_attempt_may_write(world, state, earlier)) {
       return true;
     }
   }
@@ -70,6 +70,7 @@ static void settle(const World *world, int32_t monitor, State *state) {
 const Monitor monitor_fencing = {
     .name = "fencing",
     .applicable = applicable,
+    .compares_entries = true,
     .declare = declare,
     .event = event,
     .settle = settle,

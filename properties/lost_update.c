@@ -83,7 +83,7 @@ static void settle(const World *world, int32_t monitor, State *state) {
     Cell *slots = state->cells + world->ghost_cell[monitor][s];
     for (int32_t i = 0; i < slot_count(world); i++) {
       Cell *slot = &slots[i * SLOT_CELLS];
-      if (slot[SLOT_ATTEMPT] && !world_attempt_lives(world, state, slot[SLOT_ATTEMPT])) {
+      if (slot[SLOT_ATTEMPT] && !world_attempt_may_write(world, state, slot[SLOT_ATTEMPT])) {
         slot[SLOT_ATTEMPT] = slot[SLOT_STALE] = 0;
       }
       for (int32_t j = i; j > 0 && slot_precedes(&slots[j * SLOT_CELLS], &slots[(j - 1) * SLOT_CELLS]); j--) {

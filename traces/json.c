@@ -183,6 +183,9 @@ char *trace_to_json(const Run *run, const TraceMeta *meta) {
     append_member(out, ",\n  ", run_strings[i].name, *FIELD_CONST(char *, run, &run_strings[i]));
   }
   append_number(out, ",\n  ", "faults", run->faults);
+  if (run->end_ns) {
+    append_number(out, ",\n  ", "end_ns", run->end_ns);
+  }
   open_list(out, "parameters", run->parameter_count);
   for (int32_t i = 0; i < run->parameter_count; i++) {
     append_member(out, i ? ",\n    {" : "    {", "name", run->parameters[i].name);
@@ -501,6 +504,7 @@ static Run *read_run(Reader *reader, JsonObject *root) {
     *FIELD(char *, run, &run_strings[i]) = read_string(reader, root, run_strings[i].name, true);
   }
   run->faults = (int32_t)read_number(reader, root, "faults", 0, G_MAXINT32, 0);
+  run->end_ns = read_number(reader, root, "end_ns", 0, G_MAXINT64, 0);
   read_parameters(reader, root, run);
   read_why(reader, root, run);
   read_lanes(reader, root, run);

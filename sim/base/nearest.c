@@ -38,7 +38,7 @@ static size_t distance(const char *a, const char *b) {
   return last[b_bytes];
 }
 
-const char *nearest_name(const char *word, const char *const *names, size_t name_count) {
+const char *nearest_find(const char *word, const char *const *names, size_t name_count) {
   if (strlen(word) > NAME_BYTES_MAX) {
     return NULL;
   }

@@ -10,6 +10,6 @@
 #include <stddef.h>
 
 /* The nearest of `names` to `word`, the first of equals; NULL when none is near. */
-const char *nearest_name(const char *word, const char *const *names, size_t name_count);
+const char *nearest_find(const char *word, const char *const *names, size_t name_count);
 
 #endif

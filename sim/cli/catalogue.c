@@ -101,7 +101,7 @@ const char *catalogue_nearest(const Catalogue *catalogue, const char *word) {
     const char *slash = strrchr(name, '/');
     stems[i] = slash ? slash + 1 : name;
   }
-  const char *nearest = nearest_name(stem, stems, catalogue->names->len);
+  const char *nearest = nearest_find(stem, stems, catalogue->names->len);
   for (guint i = 0; i < catalogue->names->len; i++) {
     if (nearest == stems[i]) {
       return catalogue->names->pdata[i];

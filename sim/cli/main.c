@@ -36,7 +36,7 @@ static const Command *find_command(const char *name, GError **error) {
       return commands[i];
     }
   }
-  const char *meant = nearest_name(name, names, G_N_ELEMENTS(commands));
+  const char *meant = nearest_find(name, names, G_N_ELEMENTS(commands));
   g_autofree char *hint = meant ? g_strdup_printf("did you mean '%s'?", meant) : g_strdup("see 'lockstep --help'");
   g_set_error(error, COMMAND_ERROR, EXIT_USAGE, "there is no %s '%s'; %s", name[0] == '-' ? "option" : "command", name,
               hint);

@@ -121,7 +121,7 @@ int32_t model_file_scenario(const ModelFile *file, const char *name, GError **er
     }
   }
   names[count] = NULL;
-  const char *meant = nearest_name(name, names, (size_t)count);
+  const char *meant = nearest_find(name, names, (size_t)count);
   g_autofree char *all = g_strjoinv(", ", (char **)names);
   g_autofree char *hint =
       meant ? g_strdup_printf("did you mean '%s'?", meant) : g_strdup_printf("it has: %s", count ? all : "none");

@@ -9,9 +9,9 @@
 #include "cli/model_file.h"
 #include "cli/result_json.h"
 #include "cli/terminal.h"
+#include "explore/confirm.h"
 #include "traces/json.h"
 #include "traces/text.h"
-#include "explore/confirm.h"
 
 typedef struct ReplayOptions {
   char *model, *colour;

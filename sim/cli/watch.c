@@ -40,7 +40,8 @@ static const char *trend(guint64 before, guint64 now) {
 
 static char *line_text(const Watch *watch, const Progress *progress, gint64 now_us) {
   double seconds = (double)(now_us - watch->said_us) / (double)SECOND_US;
-  guint64 since = progress->expanded - MIN(progress->expanded, watch->said_expanded);
+  /* Each phase counts anew. */
+  guint64 since = progress->expanded - (progress->expanded < watch->said_expanded ? 0 : watch->said_expanded);
   g_autofree char *faults = quantity_of(progress->faults, "fault");
   g_autofree char *steps = quantity_of(progress->steps, "step");
   g_autofree char *states = quantity_count(progress->discrete);

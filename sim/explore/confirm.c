@@ -53,6 +53,7 @@ Run *confirm_run(const World *world, const Action *actions, int32_t count, int32
     *problem = g_strdup("the witness, executed, violates nothing");
   } else {
     run = explained(world, clocked, property);
+    run->end_ns = look != NO_INDEX && (count == 0 || times_ns[count] > times_ns[count - 1]) ? times_ns[count] : 0;
   }
   clocked_free(clocked);
   return run;
@@ -83,11 +84,13 @@ bool replay_run(const Program *program, const Run *recorded, Run **replayed, cha
   for (; i < recorded->step_count && taken; i++) {
     taken = clocked_take(clocked, recorded->steps[i].time_ns, &recorded->steps[i].action);
   }
+  taken = taken && (recorded->end_ns == 0 || clocked_let_pass(clocked, recorded->end_ns));
   if (!taken) {
     *mismatch = g_strdup_printf("step %d: %s", i, clocked_refusal(clocked));
     *replayed = clocked_take_run(clocked);
   } else if (property >= 0 && shows_violation(clocked, property)) {
     *replayed = explained(world, clocked, property);
+    (*replayed)->end_ns = recorded->end_ns;
   } else {
     *replayed = clocked_take_run(clocked);
   }

@@ -42,7 +42,7 @@ static void unknown_field(Compiler *c, const Expr *expr, const Variable *variabl
   for (int32_t i = 0; i < count; i++) {
     vec_push(&names, (const char *)variables[i].name);
   }
-  const char *nearest = nearest_name(expr->name.text, names.items, names.count);
+  const char *nearest = nearest_find(expr->name.text, names.items, names.count);
   const char *owner = expr_text(c, expr->left);
   if (nearest != NULL) {
     diagnostics_error(c->diagnostics, expr->name.span, "'%s' has no variable '%s'; did you mean '%s'?", owner,
@@ -461,14 +461,15 @@ static Shape interval(BinaryOp op, Shape a, Shape b) {
   return all;
 }
 
-static void check_number(Compiler *c, const Expr *expr, Shape shape) {
+static bool check_number(Compiler *c, const Expr *expr, Shape shape) {
   if (shape.sort == SORT_INT || shape.sort == SORT_REPLY) {
-    return;
+    return true;
   }
   const char *why = shape.sort == SORT_TICKET ? "; only the order of tickets means anything, and `next t` is a larger one"
                     : shape.sort == SORT_DURATION ? "; durations are calculated with constants only"
                                                   : "";
   diagnostics_error(c->diagnostics, expr->span, "'%s' is %s, not a number%s", expr_text(c, expr), sort_text(shape.sort), why);
+  return false;
 }
 
 static Shape code_arithmetic(Compiler *c, const Expr *expr) {
@@ -478,8 +479,9 @@ static Shape code_arithmetic(Compiler *c, const Expr *expr) {
   c->pending++;
   Shape right = code_value(c, expr->right);
   c->pending--;
-  check_number(c, expr->left, left);
-  check_number(c, expr->right, right);
+  if (!check_number(c, expr->left, left) || !check_number(c, expr->right, right)) {
+    return shape_any;
+  }
   code_emit(c, ops[expr->op], 0, 0, expr->span);
   bool is_known = left.sort == SORT_INT && right.sort == SORT_INT;
   return is_known ? interval(expr->op, left, right) : shape_of(SORT_INT);
@@ -507,7 +509,7 @@ static void unknown_handler(Compiler *c, int32_t service, Name name) {
   for (int32_t i = 0; i < decl->handler_count; i++) {
     vec_push(&names, decl->handlers[i]->name.text);
   }
-  const char *nearest = nearest_name(name.text, names.items, names.count);
+  const char *nearest = nearest_find(name.text, names.items, names.count);
   if (nearest != NULL) {
     diagnostics_error(c->diagnostics, name.span, "the service '%s' has no handler '%s'; did you mean '%s'?", decl->name.text,
                       name.text, nearest);
@@ -553,7 +555,8 @@ static bool resolve_handler(Compiler *c, const Call *call, int32_t service, Targ
     diagnostics_note(c->diagnostics, decl->name.span, "it is declared here");
     return false;
   }
-  c->called[service][target->handler] = true;
+  Span *first = &c->calls[service][target->handler];
+  *first = first->end == 0 ? call->span : *first;
   return true;
 }
 
@@ -867,6 +870,10 @@ static Shape code_computed(Compiler *c, const Expr *expr) {
 
 Shape code_value_as(Compiler *c, const Expr *expr, Sort expected) {
   Constant value;
+  if (c->pending >= STACK_MAX) {
+    diagnostics_error(c->diagnostics, expr->span, "this is nested too deeply: more than %d values wait for it", STACK_MAX);
+    return shape_any;
+  }
   Fold fold = compiler_fold(c, expr, &value);
   if (fold == FOLD_BAD) {
     return shape_any;

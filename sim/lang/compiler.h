@@ -7,11 +7,13 @@
 #ifndef LOCKSTEP_LANG_COMPILER_H
 #define LOCKSTEP_LANG_COMPILER_H
 
+#include "base/nearest.h"
 #include "base/vec.h"
 #include "lang/ast.h"
 #include "lang/compile.h"
 
 #define CODE_MAX (1 << 18)         /* instructions; unrolling can multiply */
+#define STACK_MAX 48               /* values below an expression; the VM has room for more */
 #define CLIENT_VARIABLES_MAX 64
 #define SERVICE_VARIABLES_MAX 64
 #define TABLE_MAX INT16_MAX        /* what Instr.index can say */
@@ -95,7 +97,7 @@ typedef struct Compiler {
   VEC(int64_t) durations;
   VEC(Wait) waits;
   VEC(Critical) criticals;
-  bool **called;                /* [service][handler] */
+  Span **calls;                 /* [service][handler]: its first call; an empty span: none */
   uint64_t never_reads[PROGRAM_CLIENTS_MAX]; /* per kind */
 
   /* What is being compiled */
@@ -128,8 +130,6 @@ int32_t compiler_word(Compiler *c, const char *name);
 int32_t compiler_duration(Compiler *c, int64_t us);
 /* Says "unknown …" with a suggestion. */
 void compiler_unknown(Compiler *c, Name name, const char *what);
-/* The nearest of the names, if one is near; else NULL. */
-const char *nearest_name(const char *name, const char *const *names, uint32_t count);
 const char *expr_text(Compiler *c, const Expr *expr); /* what the user wrote, for messages; in the arena */
 const char *sort_text(Sort sort);                     /* "a number", "a token", … */
 

@@ -24,7 +24,9 @@ static const struct {
 /* What people write who come from C, and what it is here. */
 static const struct {
   const char *text, *instead;
-} foreign[] = {{"&&", "`and`"}, {"||", "`or`"}, {"!", "`not`"}, {"//", "`#` for a comment"}, {":=", "`=`"}, {"'", "double quotes"}};
+  TokenKind kind; /* as which it is read all the same; TOKEN_END: not at all */
+} foreign[] = {{"&&", "`and`", TOKEN_AND}, {"||", "`or`", TOKEN_OR},   {"!", "`not`", TOKEN_NOT},
+               {":=", "`=`", TOKEN_ASSIGN}, {"//", "`#` for a comment", TOKEN_END}, {"'", "double quotes", TOKEN_END}};
 
 static const struct {
   const char *text;
@@ -78,13 +80,17 @@ static bool lexer_sees(const Lexer *lexer, const char *text) {
   return lexer->end - lexer->at >= bytes && memcmp(lexer->text + lexer->at, text, bytes) == 0;
 }
 
+static void skip_line(Lexer *lexer) {
+  while (lexer->at < lexer->end && lexer->text[lexer->at] != '\n') {
+    lexer->at++;
+  }
+}
+
 static void skip_blank(Lexer *lexer) {
   while (lexer->at < lexer->end) {
     char c = lexer->text[lexer->at];
     if (c == '#') {
-      while (lexer->at < lexer->end && lexer->text[lexer->at] != '\n') {
-        lexer->at++;
-      }
+      skip_line(lexer);
     } else if (c == '\n' || c == ' ' || c == '\t' || c == '\r') {
       lexer->first_of_line = lexer->first_of_line || c == '\n';
       lexer->at++;
@@ -109,6 +115,15 @@ static void lex_name(Lexer *lexer) {
   lexer_push(lexer, kind, begin, 0);
 }
 
+static bool is_printable(const char *text, size_t bytes) {
+  for (size_t i = 0; i < bytes; i++) {
+    if (g_ascii_iscntrl(text[i])) {
+      return false;
+    }
+  }
+  return g_utf8_validate(text, (gssize)bytes, NULL);
+}
+
 static void lex_string(Lexer *lexer) {
   uint32_t begin = lexer->at++;
   while (lexer->at < lexer->end && lexer->text[lexer->at] != '"' && lexer->text[lexer->at] != '\n') {
@@ -118,8 +133,9 @@ static void lex_string(Lexer *lexer) {
     diagnostics_error(lexer->diagnostics, lexer_span(lexer, begin), "this text has no closing `\"` on its line");
   } else {
     lexer->at++;
-    if (!g_utf8_validate(lexer->text + begin, (gssize)(lexer->at - begin), NULL)) {
-      diagnostics_error(lexer->diagnostics, lexer_span(lexer, begin), "this text is not valid UTF-8");
+    if (!is_printable(lexer->text + begin, lexer->at - begin)) {
+      diagnostics_error(lexer->diagnostics, lexer_span(lexer, begin),
+                        "this text has a byte that cannot be printed; texts are UTF-8 without control characters");
     }
   }
   lexer_push(lexer, TOKEN_STRING, begin, 0);
@@ -184,6 +200,11 @@ static bool lex_foreign(Lexer *lexer) {
       lexer->at += (uint32_t)strlen(foreign[i].text);
       diagnostics_error(lexer->diagnostics, lexer_span(lexer, begin), "`%s` is not of this language; write %s",
                         foreign[i].text, foreign[i].instead);
+      if (foreign[i].kind != TOKEN_END) {
+        lexer_push(lexer, foreign[i].kind, begin, 0);
+      } else {
+        skip_line(lexer);
+      }
       return true;
     }
   }

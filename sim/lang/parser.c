@@ -63,12 +63,25 @@ void parser_fail_unsupported(Parser *parser, Span span, const char *what) {
   parser_fail(parser, span, "%s is not supported yet", what);
 }
 
+const char *parser_found(Parser *parser) {
+  const Token *token = parser_token(parser);
+  if (token->kind != TOKEN_NAME || token->span.end - token->span.begin > 40) {
+    return token_kind_name(token->kind);
+  }
+  char *quoted = g_strdup_printf("'%s'", parser_token_text(parser, token));
+  const char *kept = ast_text(parser->input.ast, quoted, strlen(quoted));
+  g_free(quoted);
+  return kept;
+}
+
 bool parser_expect(Parser *parser, TokenKind kind, const char *where) {
   if (parser_accept(parser, kind)) {
     return true;
   }
-  const Token *found = parser_token(parser);
-  parser_fail(parser, found->span, "expected %s %s, found %s", token_kind_name(kind), where, token_kind_name(found->kind));
+  if (!parser->panicking) {
+    parser_fail(parser, parser_token(parser)->span, "expected %s %s, found %s", token_kind_name(kind), where,
+                parser_found(parser));
+  }
   return false;
 }
 
@@ -76,8 +89,9 @@ bool parser_expect_word(Parser *parser, const char *word, const char *where) {
   if (parser_accept_word(parser, word)) {
     return true;
   }
-  const Token *found = parser_token(parser);
-  parser_fail(parser, found->span, "expected `%s` %s, found %s", word, where, token_kind_name(found->kind));
+  if (!parser->panicking) {
+    parser_fail(parser, parser_token(parser)->span, "expected `%s` %s, found %s", word, where, parser_found(parser));
+  }
   return false;
 }
 
@@ -190,7 +204,8 @@ static const struct {
                   {"server", SORT_SERVER}, {"stamp", SORT_STAMP}, {"reply", SORT_REPLY}};
 
 static bool parse_on_wall(Parser *parser) {
-  if (!parser_accept(parser, TOKEN_ON)) {
+  /* At the beginning of a line it is the next handler. */
+  if (parser_token(parser)->first_of_line || !parser_accept(parser, TOKEN_ON)) {
     return false;
   }
   if (!parser_accept_word(parser, "monotonic")) {
@@ -287,7 +302,7 @@ static void parse_service_item(Parser *parser, ServiceParts *parts) {
       parser_fail_unsupported(parser, parser_token(parser)->span, "`ghost`");
     }
     const Token *token = parser_token(parser);
-    parser_fail(parser, token->span, "expected `var`, `timer`, `on` or `after`, found %s", token_kind_name(token->kind));
+    parser_fail(parser, token->span, "expected `var`, `timer`, `on` or `after`, found %s", parser_found(parser));
   }
 }
 
@@ -471,7 +486,7 @@ static const struct {
     {TOKEN_SCENARIO, parse_model_scenario}, {TOKEN_SCRIPT, parse_script}, {TOKEN_SERVICE, parse_model_service},
 };
 
-static bool begins_declaration(const Parser *parser) {
+bool parser_begins_declaration(const Parser *parser) {
   for (size_t i = 0; i < G_N_ELEMENTS(declarations); i++) {
     if (parser_sees(parser, declarations[i].token)) {
       return true;
@@ -496,12 +511,12 @@ static void parse_declaration(Parser *parser, ModelParts *parts) {
     }
     parser_fail(parser, token->span,
                 "expected a declaration (param, server, client, never, scenario, use or script), found %s",
-                token_kind_name(token->kind));
+                parser_found(parser));
   }
   if (parser->panicking) {
     parser->panicking = false;
     parser->at += parser->at == start;
-    while (!begins_declaration(parser)) {
+    while (!parser_begins_declaration(parser)) {
       skip_group(parser);
     }
   }

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/nearest.h"
 #include "lang/parser_internal.h"
 
 typedef VEC(ScenarioItem) ItemVec;
@@ -171,6 +172,29 @@ static const struct {
     {"trigger", FAULT_LOST, NULL},
 };
 
+/* Neither a line of a scenario nor a fault: `latncy …` or `5 lates …`. */
+static void fail_fault(Parser *parser, const ScenarioItem *item) {
+  const char *words[G_N_ELEMENTS(item_rows) + G_N_ELEMENTS(fault_rows)];
+  bool is_word = item->value->kind == EXPR_NAME;
+  uint32_t count = 0;
+  for (size_t i = 0; is_word && i < G_N_ELEMENTS(item_rows); i++) {
+    words[count++] = item_rows[i].word;
+  }
+  for (size_t i = 0; !is_word && i < G_N_ELEMENTS(fault_rows); i++) {
+    words[count++] = fault_rows[i].word;
+  }
+  const Token *token = parser_token(parser);
+  const char *said = is_word ? item->value->name.text : parser_token_text(parser, token);
+  const char *nearest = nearest_find(said, words, count);
+  Span span = is_word ? item->value->span : token->span;
+  if (nearest != NULL) {
+    parser_fail(parser, span, "unknown word '%s'; did you mean '%s'?", said, nearest);
+  } else if (!parser->panicking) {
+    parser_fail(parser, token->span, "expected a fault (late, lost, pause, step or crash) after its count, found %s",
+                parser_found(parser));
+  }
+}
+
 static void parse_fault(Parser *parser, ItemVec *items, Span begin) {
   ScenarioItem item = {.kind = ITEM_FAULT, .value = parse_primary(parser)};
   for (size_t i = 0; i < G_N_ELEMENTS(fault_rows) && !parser->panicking; i++) {
@@ -189,7 +213,7 @@ static void parse_fault(Parser *parser, ItemVec *items, Span begin) {
     push_item(parser, items, item, begin);
     return;
   }
-  parser_fail(parser, parser_token(parser)->span, "expected a fault (late, lost, pause, step or crash) after its count");
+  fail_fault(parser, &item);
 }
 
 static void parse_item(Parser *parser, ItemVec *items) {

@@ -26,8 +26,16 @@ static void parse_let(Parser *parser, Stmt *stmt) {
   stmt->value = parse_expr(parser);
 }
 
+static Expr *parse_condition(Parser *parser) {
+  Expr *condition = parse_expr(parser);
+  if (parser_sees(parser, TOKEN_ASSIGN)) {
+    parser_fail(parser, parser_token(parser)->span, "a comparison is written `==`");
+  }
+  return condition;
+}
+
 static void parse_if(Parser *parser, Stmt *stmt) {
-  stmt->value = parse_expr(parser);
+  stmt->value = parse_condition(parser);
   stmt->body = parse_block(parser);
   if (parser->panicking || !parser_accept(parser, TOKEN_ELSE)) {
     return;
@@ -49,7 +57,7 @@ static void parse_if(Parser *parser, Stmt *stmt) {
 }
 
 static void parse_condition_and_body(Parser *parser, Stmt *stmt) {
-  stmt->value = parse_expr(parser);
+  stmt->value = parse_condition(parser);
   stmt->body = parse_block(parser);
 }
 
@@ -108,6 +116,9 @@ static void parse_reply(Parser *parser, Stmt *stmt) {
   } while (!parser->panicking && parser_accept(parser, TOKEN_COMMA));
   stmt->arg_count = (int32_t)values.count;
   stmt->args = parser_exprs_copy(parser, &values);
+  if (stmt->arg_count > PROGRAM_ARGS_MAX) {
+    parser_fail(parser, stmt->span, "a reply has at most %d values", PROGRAM_ARGS_MAX);
+  }
 }
 
 static void parse_observe(Parser *parser, Stmt *stmt) {
@@ -159,6 +170,8 @@ static void parse_assignment(Parser *parser, Stmt *stmt, Name first) {
     parser->at++;
   } else if (parser_sees(parser, TOKEN_DOT)) {
     parser_fail(parser, first.span, "to send a message write `ask %s.…` or `tell %s.…`", first.text, first.text);
+  } else if (parser_sees(parser, TOKEN_OPEN_BRACKET) && parser_token_after(parser, 3)->kind == TOKEN_DOT) {
+    parser_fail(parser, first.span, "to send a message write `ask %s[…].…` or `tell %s[…].…`", first.text, first.text);
   } else if (parser_sees(parser, TOKEN_OPEN_BRACKET)) {
     parser_fail_unsupported(parser, parser_token(parser)->span, "an array");
   } else {
@@ -214,7 +227,7 @@ static Stmt *parse_statement(Parser *parser) {
     parse_named_statement(parser, stmt);
     stmt->span = span_join(stmt->span, parser_previous_span(parser));
   } else {
-    parser_fail(parser, token->span, "expected a statement, found %s", token_kind_name(token->kind));
+    parser_fail(parser, token->span, "expected a statement, found %s", parser_found(parser));
   }
   return stmt;
 }
@@ -232,7 +245,9 @@ Block parse_block_inside(Parser *parser, Span open) {
     return block;
   }
   VEC(Stmt *) items = {0};
-  while (!parser_sees(parser, TOKEN_CLOSE_BRACE) && !parser_sees(parser, TOKEN_END)) {
+  /* A declaration at the beginning of a line: some brace before it is missing. */
+  while (!parser_sees(parser, TOKEN_CLOSE_BRACE) &&
+         !(parser_begins_declaration(parser) && parser_token(parser)->first_of_line) && !parser_sees(parser, TOKEN_END)) {
     uint32_t start = parser->at;
     if (!parser_accept(parser, TOKEN_SEMICOLON)) {
       Stmt *stmt = parse_statement(parser);

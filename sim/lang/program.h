@@ -73,6 +73,7 @@ typedef struct Timer {
   bool on_wall;
   int32_t entry;     /* pc of `after`; NO_INDEX: nothing happens when it fires */
   Span span;
+  int32_t local_count; /* of its `after` */
 } Timer;
 
 typedef struct Handler {
@@ -106,6 +107,7 @@ typedef struct ClientKind {
   int32_t first, count;    /* client instances */
   Variable *variables; int32_t variable_count; /* `let`s and loop counters included; at most 64 */
   int32_t entry;           /* pc; one task per client so far */
+  int32_t code_end;        /* behind the last pc of its code, `until` blocks included */
   bool enters;             /* its program has a `critical` */
   /* For each pc of its code: the variables whose value may still be read when the task rests before that
    * instruction (bit = variable index), variables read by a `never` always included. Indexed by pc. Code of other
@@ -155,6 +157,7 @@ typedef struct Expectation {
   char *property;          /* "mutual_exclusion", …, "all", or the text of a never */
   bool is_never;
   bool holds;
+  int64_t within_us;       /* obtainable */
   Span span;
 } Expectation;
 

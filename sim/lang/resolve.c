@@ -5,7 +5,6 @@
 #include "lang/parser.h"
 
 #define WORK_MAX 4000000
-#define SUGGESTED_BYTES_MAX 40
 
 static const char *const sort_texts[SORT_COUNT] = {
     [SORT_NONE] = "none",        [SORT_INT] = "a number",   [SORT_BOOL] = "true or false", [SORT_WORD] = "a word",
@@ -90,61 +89,22 @@ int32_t compiler_duration(Compiler *c, int64_t us) {
   return (int32_t)c->durations.count - 1;
 }
 
-/* Levenshtein, with two rows; both names are short. */
-static uint32_t edit_distance(const char *a, const char *b) {
-  uint32_t rows[2][SUGGESTED_BYTES_MAX + 1];
-  uint32_t a_bytes = (uint32_t)strlen(a), b_bytes = (uint32_t)strlen(b);
-  for (uint32_t j = 0; j <= b_bytes; j++) {
-    rows[0][j] = j;
-  }
-  for (uint32_t i = 1; i <= a_bytes; i++) {
-    uint32_t *above = rows[(i - 1) % 2], *row = rows[i % 2];
-    row[0] = i;
-    for (uint32_t j = 1; j <= b_bytes; j++) {
-      uint32_t changed = above[j - 1] + (g_ascii_tolower(a[i - 1]) != g_ascii_tolower(b[j - 1]));
-      row[j] = MIN(changed, MIN(above[j], row[j - 1]) + 1);
-    }
-  }
-  return rows[a_bytes % 2][b_bytes];
-}
-
-const char *nearest_name(const char *name, const char *const *names, uint32_t count) {
-  const char *nearest = NULL;
-  size_t bytes = strlen(name);
-  if (bytes > SUGGESTED_BYTES_MAX) {
-    return NULL;
-  }
-  uint32_t best = (uint32_t)bytes / 3 + 2; /* one more than what is near */
-  for (uint32_t i = 0; i < count; i++) {
-    if (strlen(names[i]) > SUGGESTED_BYTES_MAX || names[i][0] == '.') {
-      continue;
-    }
-    uint32_t distance = edit_distance(name, names[i]);
-    if (distance < best && distance < MAX(strlen(names[i]), bytes)) {
-      best = distance;
-      nearest = names[i];
-    }
-  }
-  return nearest;
-}
-
 void compiler_unknown(Compiler *c, Name name, const char *what) {
   NameList names = {0};
-  if (!diagnostics_many(c->diagnostics)) {
-    for (uint32_t i = c->locals.count; i > 0; i--) {
-      vec_push(&names, c->locals.items[i - 1].name.text);
-    }
-    for (uint32_t i = 0; i < c->globals.count; i++) {
-      vec_push(&names, c->globals.items[i].name.text);
-    }
-    for (uint32_t i = 0; i < c->reply_word_list.count; i++) {
-      vec_push(&names, c->reply_word_list.items[i]);
-    }
-    for (uint32_t i = 0; i < 3 && i < c->words.count; i++) {
-      vec_push(&names, c->words.items[i]);
-    }
+  bool may_be_word = strcmp(what, "name") == 0;
+  for (uint32_t i = 0; may_be_word && i < 3; i++) { /* ok, timeout, refused */
+    vec_push(&names, (const char *)c->words.items[i]);
   }
-  const char *nearest = nearest_name(name.text, names.items, names.count);
+  for (uint32_t i = 0; may_be_word && i < c->reply_word_list.count && !diagnostics_many(c->diagnostics); i++) {
+    vec_push(&names, c->reply_word_list.items[i]);
+  }
+  for (uint32_t i = c->locals.count; i > 0; i--) {
+    vec_push(&names, c->locals.items[i - 1].name.text);
+  }
+  for (uint32_t i = 0; i < c->globals.count && !diagnostics_many(c->diagnostics); i++) {
+    vec_push(&names, c->globals.items[i].name.text);
+  }
+  const char *nearest = nearest_find(name.text, names.items, names.count);
   if (nearest != NULL) {
     diagnostics_error(c->diagnostics, name.span, "unknown %s '%s'; did you mean '%s'?", what, name.text, nearest);
   } else {
@@ -538,7 +498,7 @@ static void unknown_parameter(Compiler *c, Name name) {
   for (int32_t i = 0; i < c->decl->param_count && !diagnostics_many(c->diagnostics); i++) {
     vec_push(&names, c->decl->params[i].name.text);
   }
-  const char *nearest = nearest_name(name.text, names.items, names.count);
+  const char *nearest = nearest_find(name.text, names.items, names.count);
   if (nearest != NULL) {
     diagnostics_error(c->diagnostics, name.span, "the model has no parameter '%s'; did you mean '%s'?", name.text, nearest);
   } else {
@@ -578,7 +538,7 @@ static int32_t service_named(Compiler *c, Name name) {
     }
     vec_push(&names, c->decl->services[i]->name.text);
   }
-  const char *nearest = nearest_name(name.text, names.items, names.count);
+  const char *nearest = nearest_find(name.text, names.items, names.count);
   if (nearest != NULL) {
     diagnostics_error(c->diagnostics, name.span, "the model uses no service '%s'; did you mean '%s'?", name.text, nearest);
   } else {

@@ -162,6 +162,16 @@ void diagnostics_free(Diagnostics *diagnostics) {
   g_free(diagnostics);
 }
 
+/* Messages quote the model, and that may hold any bytes; what is printed is UTF-8 without control characters. */
+static char *printable(char *text) {
+  char *valid = g_utf8_make_valid(text, -1);
+  g_free(text);
+  for (char *at = valid; *at != '\0'; at++) {
+    *at = g_ascii_iscntrl(*at) ? '?' : *at;
+  }
+  return valid;
+}
+
 static void diagnostics_add(Diagnostics *diagnostics, Severity severity, Span span, const char *format, va_list arguments)
     G_GNUC_PRINTF(4, 0);
 
@@ -170,7 +180,7 @@ static void diagnostics_add(Diagnostics *diagnostics, Severity severity, Span sp
   if (diagnostics->items.count >= KEPT_MAX) {
     return;
   }
-  char *text = g_strdup_vprintf(format, arguments);
+  char *text = printable(g_strdup_vprintf(format, arguments));
   if (severity != SEVERITY_NOTE) {
     char *key = g_strdup_printf("%d %u %u %u %s", (int)severity, span.file, span.begin, span.end, text);
     diagnostics->muted = !g_hash_table_add(diagnostics->known, key);
@@ -212,6 +222,10 @@ void diagnostics_note(Diagnostics *diagnostics, Span span, const char *format, .
 
 bool diagnostics_any_error(const Diagnostics *diagnostics) {
   return diagnostics->any_error;
+}
+
+uint32_t diagnostics_count(const Diagnostics *diagnostics) {
+  return diagnostics->items.count;
 }
 
 bool diagnostics_many(const Diagnostics *diagnostics) {

@@ -39,6 +39,7 @@ void diagnostics_warning(Diagnostics *diagnostics, Span span, const char *format
 /* A second place that belongs to the diagnostic before it. */
 void diagnostics_note(Diagnostics *diagnostics, Span span, const char *format, ...) G_GNUC_PRINTF(3, 4);
 bool diagnostics_any_error(const Diagnostics *diagnostics);
+uint32_t diagnostics_count(const Diagnostics *diagnostics);
 /* So many that nobody will read another; whoever would work hard for one more may stop. */
 bool diagnostics_many(const Diagnostics *diagnostics);
 /* The text of all of them, as docs/language.md shows ("file:line:col: error: …", source line, carets); caller frees. */

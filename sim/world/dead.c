@@ -83,18 +83,72 @@ static bool harmless_from(Abstract *abstract, AbstractState at) {
   }
 }
 
+static void find_harmless(World *world, int32_t service, int32_t handler_index) {
+  const Handler *handler = &world->program->services[service].handlers[handler_index];
+  for (int32_t a = 0; a < handler->param_count && handler->entry != NO_INDEX; a++) {
+    Abstract abstract = {.program = world->program, .orphan_argument = a};
+    bool harmless = harmless_from(&abstract, (AbstractState){.pc = handler->entry});
+    world->harmless[service][handler_index] |= (uint8_t)(harmless << a);
+  }
+}
+
+/* Whether one of the values that a reply or message is made of may be a token: anything but constants, what is
+ * computed, and variables of other sorts right before it. */
+static bool hands_token_on(const Service *service, const Instr *code, int32_t pc) {
+  const Instr *instr = &code[pc];
+  int32_t count = instr->op == OP_REPLY ? instr->index : instr->op == OP_TELL ? instr->count + 1 : 0;
+  for (int32_t i = 1; i <= count; i++) {
+    const Instr *value = &code[pc - i];
+    bool is_load = value->op == OP_LOAD && service->variables[value->index].type.sort != SORT_TOKEN &&
+                   service->variables[value->index].type.sort != SORT_REPLY;
+    if (value->op != OP_PUSH && value->op != OP_NEXT && !is_load) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void look_at_handler(World *world, int32_t service_index, int32_t entry, uint8_t *touches) {
+  const Program *program = world->program;
+  uint8_t *reachable = calloc((size_t)program->code_count + 1, 1);
+  CHECK(reachable != NULL);
+  world_mark_reachable(program, entry, reachable);
+  for (int32_t pc = 0; pc < program->code_count; pc++) {
+    if (reachable[pc]) {
+      *touches |= program->code[pc].op == OP_OBSERVE || program->code[pc].op == OP_COMMIT;
+      world->tokens_stay &= !hands_token_on(&program->services[service_index], program->code, pc);
+    }
+  }
+  free(reachable);
+}
+
+static bool has_one_token(const Service *service) {
+  int32_t count = 0;
+  for (int32_t v = 0; v < service->variable_count; v++) {
+    count += service->variables[v].type.sort == SORT_TOKEN || service->variables[v].type.sort == SORT_REPLY;
+  }
+  return count <= 1;
+}
+
 void dead_prepare(World *world) {
   const Program *program = world->program;
+  world->tokens_stay = world->one_token_each = true;
   for (int32_t s = 0; s < program->service_count; s++) {
     const Service *service = &program->services[s];
+    uint8_t ignored = 0;
     world->harmless[s] = calloc((size_t)service->handler_count + 1, 1);
-    CHECK(world->harmless[s] != NULL);
+    world->touches_resource[s] = calloc((size_t)service->handler_count + 1, 1);
+    CHECK(world->harmless[s] != NULL && world->touches_resource[s] != NULL);
+    world->one_token_each &= has_one_token(service);
     for (int32_t h = 0; h < service->handler_count; h++) {
-      const Handler *handler = &service->handlers[h];
-      for (int32_t a = 0; a < handler->param_count && handler->entry != NO_INDEX; a++) {
-        Abstract abstract = {.program = program, .orphan_argument = a};
-        bool harmless = harmless_from(&abstract, (AbstractState){.pc = handler->entry});
-        world->harmless[s][h] |= (uint8_t)(harmless << a);
+      if (service->handlers[h].entry != NO_INDEX) {
+        find_harmless(world, s, h);
+        look_at_handler(world, s, service->handlers[h].entry, &world->touches_resource[s][h]);
+      }
+    }
+    for (int32_t t = 0; t < service->timer_count; t++) {
+      if (service->timers[t].entry != NO_INDEX) {
+        look_at_handler(world, s, service->timers[t].entry, &ignored);
       }
     }
   }
@@ -108,37 +162,54 @@ static bool is_idle_there(const World *world, const Cell *record, int32_t argume
   return record[MESSAGE_KIND] == MESSAGE_TELL && world->harmless[service][record[MESSAGE_HANDLER]] >> argument & 1;
 }
 
-static bool occurs_in_fixed_part(const Layout *layout, const State *state, Cell token) {
+static bool occurs_in(const Layout *layout, const State *state, int32_t first, int32_t end, Cell token) {
   for (uint32_t i = 0; i < layout->fixed_names.count; i++) {
-    uint32_t at = layout->fixed_names.items[i];
-    if (state->cells[at] == token && field_sort_at(layout->fixed.items, state->cells, at) == FIELD_TOKEN) {
+    int32_t at = layout->fixed_names.items[i];
+    if (at >= first && at < end && state->cells[at] == token &&
+        field_sort_at(layout->fixed.items, state->cells, (uint32_t)at) == FIELD_TOKEN) {
       return true;
     }
   }
   return false;
 }
 
-static bool is_orphan(const World *world, const State *state, Cell token) {
+/* Whether some client has the token, or may be given it by a server. */
+static bool is_at_large(const World *world, const State *state, Cell token) {
   const Layout *layout = &world->layout;
-  if (occurs_in_fixed_part(layout, state, token)) {
-    return false;
-  }
+  int32_t end = world->tokens_stay ? layout->server_cell[0] : (int32_t)layout->fixed.count;
+  return occurs_in(layout, state, layout->client_cell[0], end, token);
+}
+
+/* Whether a message could still bring the token to the server to some effect. */
+static bool is_on_its_way(const World *world, const State *state, int32_t server, Cell token) {
+  const Layout *layout = &world->layout;
   const Cell *record = state->cells + layout->fixed.count;
   for (int32_t m = 0; m < state->message_count; m++, record += layout->message.count) {
+    if (world->tokens_stay && record[MESSAGE_SERVER] != server + 1) {
+      continue;
+    }
     for (int32_t a = 0; a < layout->value_count; a++) {
       bool there = record[MESSAGE_VALUES + 2 * a] == SORT_TOKEN && record[MESSAGE_VALUES + 2 * a + 1] == token;
       if (there && !is_idle_there(world, record, a)) {
-        return false;
+        return true;
       }
     }
   }
-  return true;
+  return false;
+}
+
+/* Whether the token is unknown at the server and will remain so. */
+static bool is_orphan(const World *world, const State *state, int32_t server, Cell token) {
+  const Layout *layout = &world->layout;
+  int32_t first = layout->server_cell[server];
+  return !is_at_large(world, state, token) && !is_on_its_way(world, state, server, token) &&
+         !occurs_in(layout, state, first, first + layout->server_cells[server], token);
 }
 
 static bool is_dead(const World *world, const State *state, const Cell *record) {
   for (int32_t a = 0; record[MESSAGE_KIND] == MESSAGE_TELL && a < world->layout.value_count; a++) {
     if (record[MESSAGE_VALUES + 2 * a] == SORT_TOKEN && is_idle_there(world, record, a) &&
-        is_orphan(world, state, record[MESSAGE_VALUES + 2 * a + 1])) {
+        is_orphan(world, state, record[MESSAGE_SERVER] - 1, record[MESSAGE_VALUES + 2 * a + 1])) {
       return true;
     }
   }
@@ -149,6 +220,60 @@ void dead_drop_messages(const World *world, State *state) {
   for (int32_t m = state->message_count - 1; m >= 0; m--) {
     if (is_dead(world, state, state_message(&world->layout, state, m))) {
       state_remove_message(&world->layout, state, m);
+    }
+  }
+}
+
+/* --- tokens and entries ---------------------------------------------------------------------------------------------- */
+
+/* Whether any request to the server carries the token, to whatever effect. */
+static bool is_carried(const World *world, const State *state, int32_t server, Cell token) {
+  const Layout *layout = &world->layout;
+  const Cell *record = state->cells + layout->fixed.count;
+  for (int32_t m = 0; m < state->message_count; m++, record += layout->message.count) {
+    for (int32_t a = 0; a < layout->value_count && record[MESSAGE_SERVER] == server + 1; a++) {
+      if (record[MESSAGE_VALUES + 2 * a] == SORT_TOKEN && record[MESSAGE_VALUES + 2 * a + 1] == token) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+void dead_forget_tokens(const World *world, State *state) {
+  const Layout *layout = &world->layout;
+  if (!world->tokens_stay || !world->one_token_each) {
+    return;
+  }
+  for (int32_t s = 0; s < world->program->server_count; s++) {
+    const Service *service = world_service(world, s);
+    for (int32_t v = 0; v < service->variable_count; v++) {
+      Cell *cell = world_server_variable(world, state, s, v);
+      if (service->variables[v].type.sort == SORT_TOKEN && *cell != 0 &&
+          !occurs_in(layout, state, layout->client_cell[0], layout->server_cell[0], *cell) &&
+          !is_carried(world, state, s, *cell)) {
+        *cell = TOKEN_FOREIGN;
+      }
+    }
+  }
+}
+
+static bool is_compared(const World *world, const State *state, Cell holding) {
+  for (uint32_t i = 0; i < world->entry_ghosts.count; i++) {
+    if (state->cells[world->entry_ghosts.items[i]] == holding) {
+      return true;
+    }
+  }
+  return world_attempt_may_write(world, state, holding);
+}
+
+void dead_forget_entries(const World *world, State *state) {
+  Cell last = names_largest(world, state, FIELD_HOLDING, HOLDING_UNENTERED - 1);
+  Cell unentered = names_largest(world, state, FIELD_HOLDING, HOLDING_FOREIGN - 1);
+  unentered = unentered < HOLDING_UNENTERED ? HOLDING_UNENTERED - 1 : unentered;
+  for (Cell holding = 1; holding <= last; holding++) {
+    if (!is_compared(world, state, holding) && unentered + 1 < HOLDING_FOREIGN) {
+      names_replace(world, state, FIELD_HOLDING, holding, ++unentered);
     }
   }
 }

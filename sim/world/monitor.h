@@ -66,6 +66,7 @@ typedef enum MonitorSign {
 typedef struct Monitor {
   const char *name;                                   /* as in `expect` */
   bool (*applicable)(const Program *program);         /* whether the model can raise its events */
+  bool compares_entries;                              /* its ghosts tell holdings apart by the order of entry */
   /* Adds its ghost fields with world_ghost; called once, while the layout is made. NULL: none. */
   void (*declare)(World *world, int32_t monitor);
   /* Updates the ghosts; returns MonitorSigns. NULL: looks at no event. */

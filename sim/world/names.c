@@ -108,7 +108,11 @@ static void number_name(void *user, FieldSort sort, Cell *cell) {
   DCHECK(name > 0 && name <= UINT8_MAX);
   switch (sort) {
   case FIELD_AGE: first_seen(numbering->age, renaming->ages, &renaming->age_count, name); break;
-  case FIELD_TOKEN: first_seen(numbering->token, renaming->tokens, &renaming->token_count, name); break;
+  case FIELD_TOKEN:
+    if (name != TOKEN_FOREIGN) {
+      first_seen(numbering->token, renaming->tokens, &renaming->token_count, name);
+    }
+    break;
   case FIELD_HOLDING:
     if (name >= HOLDING_UNENTERED && name != HOLDING_FOREIGN) {
       first_seen(numbering->holding, renaming->unentered, &renaming->unentered_count, name);
@@ -132,7 +136,7 @@ static void rewrite_name(void *user, FieldSort sort, Cell *cell) {
   const Numbering *numbering = user;
   switch (sort) {
   case FIELD_AGE: *cell = numbering->age[*cell]; break;
-  case FIELD_TOKEN: *cell = numbering->token[*cell]; break;
+  case FIELD_TOKEN: *cell = *cell == TOKEN_FOREIGN ? TOKEN_FOREIGN : numbering->token[*cell]; break;
   case FIELD_TICKET: *cell = numbering->ticket[*cell]; break;
   case FIELD_HOLDING:
     if (*cell >= HOLDING_UNENTERED && *cell != HOLDING_FOREIGN) {

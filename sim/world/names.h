@@ -14,6 +14,8 @@
  * attempt that is over", for ghosts that ask no more than "mine or not". */
 #define HOLDING_UNENTERED 128
 #define HOLDING_FOREIGN 255
+/* A token that no equality will be true of any more (dead.h). */
+#define TOKEN_FOREIGN 255
 
 /* What the new names were before: old = ages[new], 1-based; entry 0 is 0. */
 typedef struct Renaming {

@@ -19,6 +19,7 @@ struct Recorder {
   TokenInfo tokens[256];
   int32_t attempts[256];         /* number of the attempt by holding name */
   int32_t token_serial[PROGRAM_CLIENTS_MAX], attempt_serial[PROGRAM_CLIENTS_MAX];
+  char *known[PROGRAM_SERVERS_MAX][64]; /* what was last written of each variable: its token may be forgotten since */
   int64_t paused_since_ns[PROGRAM_CLIENTS_MAX];
   struct { int32_t message, server; char *text; } call[PROGRAM_CLIENTS_MAX]; /* the ask that a client waits for */
 };
@@ -155,6 +156,14 @@ static void log_variable(Recorder *recorder, const Event *event) {
   RunEvent *out = add_event(recorder, RUN_VARIABLE, event->process, -1);
   out->name = g_strdup(variable->name);
   out->before = value_text(recorder, event->before);
+  if (event->server >= 0 && event->index < 64) {
+    char **known = &recorder->known[event->server][event->index];
+    if (*known != NULL) {
+      g_free(out->before);
+      out->before = *known;
+    }
+    *known = value_text(recorder, event->after);
+  }
   out->text = value_text(recorder, event->after);
   out->owner = value_owner(recorder, event->after);
   out->is_lock = variable->is_lock;
@@ -422,6 +431,11 @@ void recorder_free(Recorder *recorder) {
   }
   for (int32_t c = 0; c < PROGRAM_CLIENTS_MAX; c++) {
     g_free(recorder->call[c].text);
+  }
+  for (int32_t s = 0; s < PROGRAM_SERVERS_MAX; s++) {
+    for (int32_t v = 0; v < 64; v++) {
+      g_free(recorder->known[s][v]);
+    }
   }
   g_array_free(recorder->events, TRUE);
   g_free(recorder);

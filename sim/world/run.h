@@ -78,6 +78,7 @@ typedef struct Run {
   RunParameter *parameters; int32_t parameter_count;  /* as text: "ttl" "10s" */
   RunLane *lanes; int32_t lane_count;
   RunStep *steps; int32_t step_count;
+  int64_t end_ns;            /* when the last state is looked at, if that is later than the last step; else 0 */
   char *property;            /* the property that it violates; "" for none */
   char *property_sentence;   /* "A and B are inside at the same time since 10.05 s" */
   int32_t faults;            /* spent in all */

@@ -330,25 +330,11 @@ void step_rest(Step *step, int32_t client, int32_t pc) {
   }
 }
 
-/* The variables that a `never` reads are kept beyond the end. */
-static uint64_t read_by_nevers(const World *world, int32_t client) {
-  const Program *program = world->program;
-  uint64_t read = 0;
-  for (int32_t n = 0; n < program->never_count; n++) {
-    for (int32_t pc = program->nevers[n].entry; program->code[pc].op != OP_RETURN; pc++) {
-      const Instr *instr = &program->code[pc];
-      bool reads = (instr->op == OP_LOAD_OF && instr->operand == client) ||
-                   (instr->op == OP_AGE_BELOW_OF && instr->count == client);
-      read |= reads ? UINT64_C(1) << instr->index : 0;
-    }
-  }
-  return read;
-}
-
+/* What a `never` reads is kept beyond the end. */
 void step_end_client(Step *step, int32_t client, ClientPhase phase) {
   Cell *cells = state_client(&step->world->layout, step->state, client);
   int32_t inside = cells[CLIENT_INSIDE];
-  clear_variables(step->world, step->state, client, read_by_nevers(step->world, client));
+  clear_variables(step->world, step->state, client, step->world->never_reads[client]);
   memset(cells, 0, CLIENT_ROUNDS * sizeof(Cell)); /* all of the header but the rounds */
   cells[CLIENT_PHASE] = phase;
   if (phase == PHASE_ENDED) {
@@ -508,10 +494,12 @@ void step_take(Step *step, const Action *action) {
 void step_settle(Step *step) {
   const World *world = step->world;
   dead_drop_messages(world, step->state);
+  dead_forget_tokens(world, step->state);
   for (int32_t m = 0; m < world->monitor_count; m++) {
     if (world->monitors[m]->settle != NULL) {
       world->monitors[m]->settle(world, m, step->state);
     }
   }
+  dead_forget_entries(world, step->state);
   names_sort_messages(world, step->state);
 }

@@ -76,6 +76,10 @@ static void store(Machine *machine, int32_t index) {
 
 static void arithmetic(Machine *machine, Opcode op) {
   Value b = pop(machine), a = pop(machine);
+  if (a.sort == SORT_SERVER && b.sort == SORT_INT && op == OP_ADD) { /* the next one of its group */
+    push(machine, SORT_SERVER, a.number + b.number);
+    return;
+  }
   if (a.sort != SORT_INT || b.sort != SORT_INT || ((op == OP_DIV || op == OP_MOD) && b.number == 0)) {
     fail(machine, PROBLEM_VALUE);
     return;
@@ -119,7 +123,7 @@ static void compare_equal(Machine *machine, bool wanted) {
 static void fresh_token(Machine *machine) {
   Step *step = machine->step;
   if (step->new_token == 0) {
-    step->new_token = names_largest(step->world, step->state, FIELD_TOKEN, UINT8_MAX);
+    step->new_token = names_largest(step->world, step->state, FIELD_TOKEN, TOKEN_FOREIGN - 1);
   }
   if (step->new_token >= STATE_NAMES_MAX) {
     fail(machine, PROBLEM_NAMES);

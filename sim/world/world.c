@@ -23,8 +23,7 @@ static int32_t code_successors(const Instr *instr, int32_t pc, int32_t next[2]) 
   }
 }
 
-/* Marks what is reachable from `entry`. */
-static void mark_reachable(const Program *program, int32_t entry, uint8_t *reachable) {
+void world_mark_reachable(const Program *program, int32_t entry, uint8_t *reachable) {
   VEC(int32_t) todo = {0};
   vec_push(&todo, entry);
   while (todo.count > 0) {
@@ -68,23 +67,37 @@ static void raise_bound(World *world, int32_t kind, int32_t variable, int64_t bo
   *bound = bound_us > *bound ? bound_us : *bound;
 }
 
+/* What the nevers read: bounds of stamps, and variables that outlive their client's interest in them. */
+static void find_never_reads(World *world) {
+  const Program *program = world->program;
+  uint8_t *reachable = calloc((size_t)program->code_count + 1, 1);
+  CHECK(reachable != NULL);
+  for (int32_t n = 0; n < program->never_count; n++) {
+    world_mark_reachable(program, program->nevers[n].entry, reachable);
+  }
+  for (int32_t pc = 0; pc < program->code_count; pc++) {
+    const Instr *instr = &program->code[pc];
+    bool is_age = instr->op == OP_AGE_BELOW_OF;
+    int32_t process = is_age ? instr->count : instr->operand;
+    if (!reachable[pc] || (!is_age && instr->op != OP_LOAD_OF) || process >= program->client_count) {
+      continue;
+    }
+    world->never_reads[process] |= UINT64_C(1) << instr->index;
+    if (is_age) {
+      raise_bound(world, program->client_kind[process], instr->index, program->durations_us[instr->operand]);
+    }
+  }
+  free(reachable);
+}
+
 /* Bounds pass backwards through copies (x := y gives the bounds of x to y): a fixed point over the code of one kind. */
 static void find_stamp_bounds(World *world, int32_t kind) {
   const Program *program = world->program;
   const ClientKind *client = &program->kinds[kind];
-  int64_t *bounds = world->stamp_bound_us[kind] = malloc(sizeof(int64_t) * (size_t)(client->variable_count + 1));
+  const int64_t *bounds = world->stamp_bound_us[kind];
   uint8_t *reachable = calloc((size_t)program->code_count + 1, 1);
-  CHECK(bounds != NULL && reachable != NULL);
-  memset(bounds, 0xff, sizeof(int64_t) * (size_t)(client->variable_count + 1)); /* -1 everywhere */
-  mark_reachable(program, client->entry, reachable);
-  for (int32_t n = 0; n < program->never_count; n++) {
-    for (int32_t pc = program->nevers[n].entry; program->code[pc].op != OP_RETURN; pc++) {
-      const Instr *instr = &program->code[pc];
-      if (instr->op == OP_AGE_BELOW_OF && program->client_kind[instr->count] == kind) {
-        raise_bound(world, kind, instr->index, program->durations_us[instr->operand]);
-      }
-    }
-  }
+  CHECK(reachable != NULL);
+  world_mark_reachable(program, client->entry, reachable);
   for (int32_t round = 0; round <= client->variable_count; round++) {
     for (int32_t pc = 0; pc < program->code_count; pc++) {
       const Instr *instr = &program->code[pc];
@@ -181,7 +194,7 @@ static void add_variable(World *world, const Variable *variable, bool stepped) {
   }
   case SORT_DURATION:
   case SORT_WORD: layout_add(layout, FIELD_PLAIN, 0, UINT16_MAX); break;
-  default: layout_add(layout, field_sort_of((Cell)type->sort), 0, STATE_NAMES_MAX); break;
+  default: layout_add(layout, field_sort_of((Cell)type->sort), 0, UINT8_MAX); break;
   }
 }
 
@@ -327,6 +340,9 @@ static void lay_out(World *world) {
 
 int32_t world_ghost(World *world, int32_t monitor, int32_t server, FieldSort sort, int64_t most) {
   int32_t cell = layout_add(&world->layout, sort, 0, most);
+  if (sort == FIELD_HOLDING && world->monitors[monitor]->compares_entries) {
+    vec_push(&world->entry_ghosts, cell);
+  }
   if (world->ghost_cell[monitor][server] == NO_INDEX) {
     world->ghost_cell[monitor][server] = cell;
   }
@@ -349,6 +365,15 @@ World *world_new(const Program *program, const Monitor *const *monitors, int32_t
   }
   find_attempt_live(world);
   for (int32_t k = 0; k < program->kind_count; k++) {
+    int32_t count = program->kinds[k].variable_count;
+    world->stamp_bound_us[k] = malloc(sizeof(int64_t) * (size_t)(count + 1));
+    CHECK(world->stamp_bound_us[k] != NULL);
+    for (int32_t v = 0; v < count; v++) {
+      world->stamp_bound_us[k][v] = -1;
+    }
+  }
+  find_never_reads(world);
+  for (int32_t k = 0; k < program->kind_count; k++) {
     find_stamp_bounds(world, k);
   }
   dead_prepare(world);
@@ -370,7 +395,9 @@ void world_free(World *world) {
   }
   for (int32_t s = 0; s < world->program->service_count; s++) {
     free(world->harmless[s]);
+    free(world->touches_resource[s]);
   }
+  vec_free(&world->entry_ghosts);
   free(world->attempt_live);
   free(world->seen->covered);
   free(world->seen);
@@ -468,18 +495,32 @@ int32_t world_budget(const World *world, const State *state, int32_t fault) {
   return count == COUNT_INFINITE ? count : state->cells[world->layout.budget_cell + fault];
 }
 
-bool world_attempt_lives(const World *world, const State *state, Cell attempt) {
-  const Layout *layout = &world->layout;
+static bool client_carries(const World *world, const State *state, Cell attempt) {
   for (int32_t c = 0; c < world->program->client_count; c++) {
-    if (state->cells[layout->client_cell[c] + CLIENT_ATTEMPT] == attempt) {
-      return true;
-    }
-  }
-  const Cell *record = state->cells + layout->fixed.count;
-  for (int32_t m = 0; m < state->message_count; m++, record += layout->message.count) {
-    if (record[MESSAGE_ATTEMPT] == attempt) {
+    if (state->cells[world->layout.client_cell[c] + CLIENT_ATTEMPT] == attempt) {
       return true;
     }
   }
   return false;
+}
+
+bool world_attempt_lives(const World *world, const State *state, Cell attempt) {
+  const Cell *record = state->cells + world->layout.fixed.count;
+  for (int32_t m = 0; m < state->message_count; m++, record += world->layout.message.count) {
+    if (record[MESSAGE_ATTEMPT] == attempt) {
+      return true;
+    }
+  }
+  return client_carries(world, state, attempt);
+}
+
+bool world_attempt_may_write(const World *world, const State *state, Cell attempt) {
+  const Cell *record = state->cells + world->layout.fixed.count;
+  for (int32_t m = 0; m < state->message_count; m++, record += world->layout.message.count) {
+    int32_t service = world_service_index(world, record[MESSAGE_SERVER] - 1);
+    if (record[MESSAGE_ATTEMPT] == attempt && world->touches_resource[service][record[MESSAGE_HANDLER]]) {
+      return true;
+    }
+  }
+  return client_carries(world, state, attempt);
 }

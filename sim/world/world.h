@@ -44,7 +44,12 @@ struct World {
   bool all_fences;                         /* every critical does */
   uint8_t *attempt_live;                   /* per pc: the attempt's name may still be used from before that instruction on */
   int64_t *stamp_bound_us[PROGRAM_CLIENTS_MAX]; /* per kind and variable: largest bound that the stamp, or a copy of it, is compared with; -1 */
+  uint64_t never_reads[PROGRAM_CLIENTS_MAX]; /* per client: the variables that some `never` reads, bit set */
   uint8_t *harmless[PROGRAM_SERVERS_MAX];  /* per service and handler, see dead.h */
+  uint8_t *touches_resource[PROGRAM_SERVERS_MAX]; /* per service and handler: it may observe or commit */
+  bool tokens_stay;                        /* no server puts a token into a reply or message */
+  bool one_token_each;                     /* and none has two variables for tokens, to compare them */
+  VEC(int32_t) entry_ghosts;               /* ghost cells whose holdings are compared by their entry */
   Seen *seen;
 };
 
@@ -96,7 +101,11 @@ bool world_write(const Type *type, Cell *cells, Value value);
 /* How many cells a variable of the type has. */
 int32_t world_type_cells(const Type *type);
 
-/* Whether a holding's name still means something: a client carries it, or a message that is still to arrive. */
+/* Whether an attempt's name still means something: a client carries it, or a message that is still to arrive. */
 bool world_attempt_lives(const World *world, const State *state, Cell attempt);
+/* Whether it may still read or write a resource: a client carries it, or a request to one. */
+bool world_attempt_may_write(const World *world, const State *state, Cell attempt);
+/* Marks the instructions that may run from `entry` on; `reachable` has code_count entries. */
+void world_mark_reachable(const Program *program, int32_t entry, uint8_t *reachable);
 
 #endif

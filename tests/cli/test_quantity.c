@@ -75,7 +75,7 @@ static void test_seconds_and_bytes_are_short(void **state) {
 
 static const char *meant_by(const char *word) {
   static const char *const names[] = {"redlock", "redis_lock", "naked_del", "etcd", "fischer"};
-  return nearest_name(word, names, G_N_ELEMENTS(names));
+  return nearest_find(word, names, G_N_ELEMENTS(names));
 }
 
 static void test_mistyped_names_are_recognised(void **state) {
