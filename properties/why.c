@@ -523,8 +523,16 @@ static const char *check_text(Tale *tale, int32_t check) {
   return colon != NULL ? keep(tale, g_strndup(text, (gsize)(colon - text))) : text;
 }
 
-/* The longest pause of the party that reaches beyond `beyond` (a moment) and begins between two others. */
-static void find_pause(const Tale *tale, Delay *delay, int32_t lane, int32_t from, int32_t to, int32_t beyond) {
+/* Whether something that took from `begin` to `end` can have been decisive for what happened between `from` and `to`:
+ * it reached beyond the moment when trouble began, or took most of the time. */
+static bool matters(const Tale *tale, int32_t begin, int32_t end, int32_t from, int32_t to, int32_t trouble) {
+  int64_t whole_ns = time_at(tale, MIN(to, end_of(tale) - 1)) - time_at(tale, from);
+  int64_t length_ns = time_at(tale, MIN(end, end_of(tale) - 1)) - time_at(tale, begin);
+  return end > trouble || (length_ns > 0 && length_ns >= whole_ns / 2);
+}
+
+/* The longest pause of the client that begins between two moments and matters. */
+static void find_pause(const Tale *tale, Delay *delay, int32_t lane, int32_t from, int32_t to, int32_t trouble) {
   int64_t longest_ns = -1;
   for (int32_t i = from; i < to; i++) {
     if (event_at(tale, i)->kind != RUN_PAUSE || event_at(tale, i)->lane != lane) {
@@ -533,7 +541,7 @@ static void find_pause(const Tale *tale, Delay *delay, int32_t lane, int32_t fro
     int32_t resume = first_after(tale, i, RUN_RESUME, lane);
     int32_t end = resume == NONE ? end_of(tale) : resume;
     int64_t length_ns = time_at(tale, MIN(end, end_of(tale) - 1)) - time_at(tale, i);
-    if (end > beyond && length_ns > longest_ns) {
+    if (matters(tale, i, end, from, to, trouble) && length_ns > longest_ns) {
       longest_ns = length_ns;
       delay->pause = i;
       delay->resume = resume;
@@ -541,11 +549,26 @@ static void find_pause(const Tale *tale, Delay *delay, int32_t lane, int32_t fro
   }
 }
 
-/* A late reply that the client waited for. */
-static int32_t late_reply(const Tale *tale, int32_t lane, int32_t from, int32_t to) {
-  for (int32_t i = to - 1; i > from; i--) {
+/* Whether the client heard the reply to a request before a moment. */
+static bool heard_reply(const Tale *tale, int32_t client, int32_t request, int32_t before) {
+  for (int32_t i = before - 1; request > 0 && i >= 0; i--) {
+    int32_t send = event_at(tale, i)->kind == RUN_ARRIVE && event_at(tale, i)->lane == client ? sent(tale, i) : NONE;
+    if (send != NONE && event_at(tale, send)->reply_to == request) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The last arrival of a late request or reply that the client waited for, if that matters. */
+static int32_t late_arrival(const Tale *tale, int32_t lane, int32_t from, int32_t to, int32_t trouble) {
+  for (int32_t i = MIN(to, end_of(tale)) - 1; i > from; i--) {
     const RunEvent *event = event_at(tale, i);
-    if (event->kind == RUN_ARRIVE && event->lane == lane && event->flag_late) {
+    if (event->kind != RUN_ARRIVE || !event->flag_late || sent(tale, i) == NONE) {
+      continue;
+    }
+    bool is_awaited = event->lane == lane || (event->peer == lane && heard_reply(tale, lane, event->message, to));
+    if (is_awaited && matters(tale, sent(tale, i), i, from, to, trouble)) {
       return i;
     }
   }
@@ -570,18 +593,17 @@ static int32_t unanswered_call(const Tale *tale, int32_t lane) {
   return is_struck ? last : NONE;
 }
 
-/* What kept the party between the moment when it first had something of the lock and `act`. What ended before `beyond`
- * did not matter. */
-static Delay find_delay(const Tale *tale, const Party *party, int32_t act, int32_t beyond) {
+/* What kept the party between the moment when it first had something of the lock and `act`. */
+static Delay find_delay(const Tale *tale, const Party *party, int32_t act, int32_t trouble) {
   Delay delay = {NONE, NONE, NONE, NONE, NONE, NONE};
-  int32_t from = MAX(0, party->entry);
+  int32_t from = party->entry != NONE ? party->entry : 0;
   for (uint32_t i = 0; i < party->keys.count; i++) {
     from = MIN(from, key_at(tale, &party->keys, i)->set);
   }
-  find_pause(tale, &delay, party->lane, from, act, beyond);
+  find_pause(tale, &delay, party->lane, from, act, trouble);
   int32_t check = last_before(tale, act, RUN_COMPARE, party->lane);
   delay.check = check > from && is_yes(event_at(tale, check)) ? check : NONE;
-  delay.late = late_reply(tale, party->lane, MAX(from, beyond), act);
+  delay.late = late_arrival(tale, party->lane, from, act, trouble);
   delay.unanswered = unanswered_call(tale, party->lane);
   int32_t begin = last_before(tale, from, RUN_ATTEMPT, party->lane);
   int32_t clock = last_before(tale, act, RUN_CLOCK_STEP, party->lane);
@@ -610,6 +632,37 @@ static const char *pause_clause(Tale *tale, const Delay *delay) {
   return delay->resume == NONE
              ? words(tale, "it has been paused since %s%s", when(tale, delay->pause), check)
              : words(tale, "it was paused from %s to %s%s", when(tale, delay->pause), when(tale, delay->resume), check);
+}
+
+/* Why the client did not go on sooner; NULL if the run does not show it. */
+static const char *delay_clause(Tale *tale, const Delay *delay) {
+  if (delay->pause != NONE) {
+    return pause_clause(tale, delay);
+  }
+  if (delay->late != NONE) {
+    return words(tale, "`%s` of %s, sent at %s, arrived late, at %s", event_at(tale, delay->late)->text,
+                 name_of(tale, event_at(tale, delay->late)->peer), when(tale, sent(tale, delay->late)),
+                 when(tale, delay->late));
+  }
+  return NULL;
+}
+
+/* The same of a client that has not gone on at all. */
+static const char *unanswered_clause(Tale *tale, const Delay *delay) {
+  if (delay->unanswered == NONE) {
+    return NULL;
+  }
+  const RunEvent *call = event_at(tale, delay->unanswered);
+  bool is_call = call->flag_late || call->flag_lost;
+  return words(tale, "it has been waiting since %s for %s to answer its `%s`, and %s", when(tale, delay->unanswered),
+               name_of(tale, call->peer), call->text,
+               is_call ? (call->flag_lost ? "that was lost" : "that is late") : "the answer is late or lost");
+}
+
+/* Whether what held the party up was over when it entered, so that it entered late. */
+static bool was_late_to_enter(const Party *party, const Delay *delay) {
+  int32_t end = delay->pause != NONE ? delay->resume : delay->late;
+  return end != NONE && end < party->entry;
 }
 
 static void tell_clock(Tale *tale, const Party *party, const Delay *delay) {
@@ -911,25 +964,18 @@ static void tell_looks(Tale *tale, const Party *older, const Party *newer) {
 }
 
 static void tell_why_stale_is_inside(Tale *tale, const Party *stale, const Party *right, const Delay *delay) {
-  bool entered_last = stale->entry > right->entry;
-  const char *head = entered_last ? words(tale, "%s entered only at %s", stale->name, when(tale, stale->entry))
-                                  : words(tale, "%s is still inside", stale->name);
-  if (delay->pause != NONE) {
-    reason(tale, "%s, because %s", head, pause_clause(tale, delay));
-  } else if (delay->late != NONE) {
-    int32_t send = sent(tale, delay->late);
-    reason(tale, "%s, because `%s` of %s%s arrived late%s", head, event_at(tale, delay->late)->text,
-           name_of(tale, event_at(tale, delay->late)->peer),
-           send != NONE ? words(tale, ", sent at %s,", when(tale, send)) : "",
-           entered_last ? "" : words(tale, ", at %s", when(tale, delay->late)));
-  } else if (!entered_last && delay->unanswered != NONE) {
-    const RunEvent *call = event_at(tale, delay->unanswered);
-    bool is_call = call->flag_late || call->flag_lost;
-    reason(tale, "%s, because it has been waiting since %s for %s to answer its `%s`, and %s", head,
-           when(tale, delay->unanswered), name_of(tale, call->peer), call->text,
-           is_call ? (call->flag_lost ? "that was lost" : "that is late") : "the answer is late or lost");
+  const char *clause = delay_clause(tale, delay), *waits = unanswered_clause(tale, delay);
+  if (stale->entry > right->entry && clause != NULL) {
+    reason(tale, "%s entered only at %s, because %s", stale->name, when(tale, stale->entry), clause);
+  } else if (stale->entry > right->entry) {
+    return;
+  } else if (clause != NULL && was_late_to_enter(stale, delay)) {
+    reason(tale, "%s entered no sooner, because %s", stale->name, clause);
+  } else if (clause != NULL || waits != NULL) {
+    reason(tale, "%s is still inside, because %s", stale->name, clause != NULL ? clause : waits);
   } else if (delay->check != NONE && delay->check > stale->entry) {
-    reason(tale, "%s; it last found %s true at %s", head, check_text(tale, delay->check), when(tale, delay->check));
+    reason(tale, "%s is still inside; it last found %s true at %s", stale->name, check_text(tale, delay->check),
+           when(tale, delay->check));
   }
 }
 
@@ -1087,24 +1133,25 @@ static const char *token_remark(Tale *tale, const Party *stale, const Party *rig
 /* Why the write of the stale party came when it came. */
 static void tell_write_delay(Tale *tale, const Party *stale, const Party *right, const Delay *delay) {
   int32_t since = right->entry != NONE ? right->entry : right->write;
-  bool was_on_its_way = stale->send != NONE && stale->send < since && stale->write > since;
-  if (stale->arrive != NONE && event_at(tale, stale->arrive)->flag_late && stale->send != NONE) {
+  const char *clause = delay_clause(tale, delay);
+  if (stale->send == NONE) {
+    return;
+  }
+  if (clause != NULL && was_late_to_enter(stale, delay)) {
+    reason(tale, "%s entered no sooner, because %s", stale->name, clause);
+  } else if (clause != NULL) {
+    reason(tale, "%s sent its write only at %s, because %s", stale->name, when(tale, stale->send), clause);
+  }
+  if (stale->arrive != NONE && event_at(tale, stale->arrive)->flag_late) {
     reason(tale, "The write of %s reached %s only at %s, because it was late: sent at %s, it took %s", stale->name,
            name_of(tale, event_at(tale, stale->write)->lane), when(tale, stale->write), when(tale, stale->send),
            length(tale, time_at(tale, stale->write) - time_at(tale, stale->send)));
-  } else if (was_on_its_way) {
+  } else if (stale->send < since && stale->write > since) {
     reason(tale,
            "The write of %s came after %s %s at %s, because it was still on its way: sent at %s, it arrived at %s",
            stale->name, right->name, right->entry != NONE ? "entered" : "wrote", when(tale, since),
            when(tale, stale->send), when(tale, stale->write));
-  } else if (delay->pause != NONE && stale->send != NONE) {
-    reason(tale, "%s sent its write only at %s, because %s", stale->name, when(tale, stale->send),
-           pause_clause(tale, delay));
-  } else if (delay->late != NONE && stale->send != NONE) {
-    reason(tale, "%s sent its write only at %s, because `%s` of %s arrived late, at %s", stale->name,
-           when(tale, stale->send), event_at(tale, delay->late)->text, name_of(tale, event_at(tale, delay->late)->peer),
-           when(tale, delay->late));
-  } else if (stale->send != NONE && delay->check != NONE) {
+  } else if (clause == NULL && delay->check != NONE) {
     bool just_now = time_at(tale, delay->check) == time_at(tale, stale->send);
     reason(tale, "%s sent its write at %s, because it had %sfound %s true%s", stale->name, when(tale, stale->send),
            just_now ? "just " : "", check_text(tale, delay->check),
@@ -1119,12 +1166,12 @@ static const char *write_conclusion(Tale *tale, const Party *stale, const Party 
   if (unplanned != NULL) {
     return unplanned;
   }
+  if (check_went_stale(delay) && stale->send != NONE) {
+    return stale_check(tale, stale, delay, stale->send, "it sent the write");
+  }
   if (stale->send != NONE && holds_at(tale, stale, stale->send) && !holds_at(tale, stale, stale->write)) {
     return words(tale, "%s still had its lock when it sent the write, and no longer when the write arrived",
                  stale->name);
-  }
-  if (check_went_stale(delay)) {
-    return stale_check(tale, stale, delay, stale->send, "it sent the write");
   }
   if (key != NULL && loss.kind == LOSS_EXPIRED) {
     return words(tale, "the write of %s came after its lock had expired", stale->name);
@@ -1393,12 +1440,17 @@ static const char *fate_of_request(Tale *tale, int32_t send) {
   for (int32_t i = send + 1; i < end_of(tale); i++) {
     const RunEvent *event = event_at(tale, i);
     if (event->kind == RUN_SEND && event->reply_to == request->message) {
-      return event->flag_lost ? ", and the answer was lost" : ", and the answer has not come";
+      return event->flag_lost   ? ", and the answer was lost"
+             : event->flag_late ? ", and the answer is late"
+                                : ", and the answer has not come";
     }
     arrival = event->kind == RUN_ARRIVE && event->message == request->message ? i : arrival;
   }
   if (arrival != NONE) {
     return words(tale, ", which arrived at %s", when(tale, arrival));
+  }
+  if (request->flag_late) {
+    return ", which is late";
   }
   return crash != NONE ? words(tale, ", but %s crashed at %s", name_of(tale, request->peer), when(tale, crash)) : "";
 }

@@ -114,6 +114,10 @@ static void print_outcome(const Check *check, const Job *job, const Outcome *out
 static gboolean job_run(Job *job, Check *check, GError **error) {
   check->folder.model = job->file;
   while (job->programs->len && !watch_was_interrupted()) {
+    const Program *next = job->programs->pdata[0];
+    if (!folder_begin(&check->folder, next->scenario, error)) {
+      return FALSE;
+    }
     Outcome *outcome = explore(check, job);
     if (!folder_write(&check->folder, outcome, error)) {
       return FALSE;
@@ -168,7 +172,7 @@ static GPtrArray *model_warnings(const Job *job) {
 static void print_warnings(const GPtrArray *warnings) {
   for (guint i = 0; i < warnings->len; i++) {
     g_autofree char *text = warning_text(warnings->pdata[i]);
-    puts(text);
+    fputs(text, stdout);
   }
 }
 

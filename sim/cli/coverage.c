@@ -1,7 +1,5 @@
 #include "cli/coverage.h"
 
-#include <string.h>
-
 #include "cli/warning.h"
 
 typedef struct Coverage {
@@ -47,28 +45,37 @@ static void miss(Coverage *coverage, const Outcome *outcome, const Span *span, c
   g_array_append_val(coverage->missing, missing);
 }
 
-/* The first line of what stands there, shortened. */
-static char *excerpt(const Sources *sources, Span span) {
-  size_t text_bytes;
-  const char *text = sources_text(sources, span.file, &text_bytes);
-  size_t bytes = span.end - span.begin;
-  const char *line_end = memchr(text + span.begin, '\n', bytes);
-  bytes = line_end ? (size_t)(line_end - text) - span.begin : bytes;
-  g_autofree char *line = g_utf8_make_valid(text + span.begin, (gssize)bytes);
-  bool is_long = g_utf8_strlen(line, -1) > 40;
-  g_autofree char *head = is_long ? g_utf8_substring(line, 0, 40) : g_strdup(line);
-  return g_strconcat(g_strchomp(head), is_long || line_end ? "…" : "", NULL);
+static bool is_idle(const Coverage *coverage, const Outcome *outcome, int32_t pc) {
+  return !pc_ran(outcome, pc) && !g_hash_table_contains(coverage->ran, &outcome->program->code[pc].span);
+}
+
+static bool contains(Span outer, Span inner) {
+  return outer.file == inner.file && outer.begin <= inner.begin && outer.end >= inner.end;
+}
+
+/* The statement that begins at `pc`: the widest stretch around its first instruction, as far as the code runs straight.
+ */
+static const Span *statement_span(const Coverage *coverage, const Outcome *outcome, int32_t pc) {
+  const Program *program = outcome->program;
+  const Span *widest = &program->code[pc].span;
+  for (; pc < program->code_count && is_idle(coverage, outcome, pc); pc++) {
+    const Instr *instr = &program->code[pc];
+    if (contains(instr->span, *widest)) {
+      widest = &instr->span;
+    }
+    if (instr->op == OP_JUMP || instr->op == OP_JUMP_IF || instr->op == OP_JUMP_UNLESS || instr->op == OP_REPLY) {
+      break;
+    }
+  }
+  return widest;
 }
 
 static void check_branch(Coverage *coverage, const Outcome *outcome, int32_t next) {
-  const Program *program = outcome->program;
-  const Span *span = &program->code[next].span;
-  if (pc_ran(outcome, next) || g_hash_table_contains(coverage->ran, span)) {
+  if (!is_idle(coverage, outcome, next)) {
     return;
   }
-  g_autofree char *what = excerpt(program->sources, *span);
-  g_autofree char *text = g_strdup_printf("'%s' never runs in any scenario", what);
-  miss(coverage, outcome, span, "never_runs", text);
+  const Span *span = statement_span(coverage, outcome, next);
+  miss(coverage, outcome, span, "never_runs", "this never runs in any scenario");
 }
 
 static void check_branches(Coverage *coverage, const Outcome *outcome) {
@@ -82,16 +89,10 @@ static void check_branches(Coverage *coverage, const Outcome *outcome) {
   }
 }
 
-/* An entry did not run here, nor did the same text in another scenario. */
-static bool is_idle(const Coverage *coverage, const Outcome *outcome, int32_t entry) {
-  return entry != NO_INDEX && !pc_ran(outcome, entry) &&
-         !g_hash_table_contains(coverage->ran, &outcome->program->code[entry].span);
-}
-
 static void check_service(Coverage *coverage, const Outcome *outcome, const Service *service) {
   for (int32_t i = 0; i < service->handler_count; i++) {
     const Handler *handler = &service->handlers[i];
-    if (is_idle(coverage, outcome, handler->entry)) {
+    if (handler->entry != NO_INDEX && is_idle(coverage, outcome, handler->entry)) {
       g_autofree char *text =
           g_strdup_printf("'%s.%s' is called, but never runs in any scenario", service->name, handler->name);
       miss(coverage, outcome, &handler->span, "never_runs", text);
@@ -99,7 +100,7 @@ static void check_service(Coverage *coverage, const Outcome *outcome, const Serv
   }
   for (int32_t i = 0; i < service->timer_count; i++) {
     const Timer *timer = &service->timers[i];
-    if (is_idle(coverage, outcome, timer->entry)) {
+    if (timer->entry != NO_INDEX && is_idle(coverage, outcome, timer->entry)) {
       g_autofree char *text = g_strdup_printf("'%s.%s' never fires in any scenario", service->name, timer->name);
       miss(coverage, outcome, &timer->span, "never_fires", text);
     }

@@ -252,13 +252,22 @@ static char *record_text(const Folder *folder, const Outcome *outcome, const GPt
   return json_text(builder, true);
 }
 
-gboolean folder_write(const Folder *folder, Outcome *outcome, GError **error) {
-  g_autofree char *where = g_build_filename(folder->root, folder->model->name, outcome->program->scenario, NULL);
+static char *scenario_path(const Folder *folder, const char *scenario) {
+  return g_build_filename(folder->root, folder->model->name, scenario, NULL);
+}
+
+gboolean folder_begin(const Folder *folder, const char *scenario, GError **error) {
+  g_autofree char *where = scenario_path(folder, scenario);
   if (g_mkdir_with_parents(where, 0777) != 0) {
     g_set_error(error, COMMAND_ERROR, EXIT_INTERNAL, "cannot make the folder %s: %s", where, g_strerror(errno));
     return FALSE;
   }
   remove_earlier(where);
+  return TRUE;
+}
+
+gboolean folder_write(const Folder *folder, Outcome *outcome, GError **error) {
+  g_autofree char *where = scenario_path(folder, outcome->program->scenario);
   g_autoptr(GPtrArray) files = g_ptr_array_new_with_free_func(g_free);
   for (int32_t i = 0; i < outcome->claim_count; i++) {
     Claim *claim = &outcome->claims[i];

@@ -30,6 +30,8 @@ unsigned folder_default_formats(bool many);
 /* The formats, a line each; caller frees. */
 char *folder_formats_help(void);
 
+/* Before a scenario is explored: makes its folder, and takes away what an earlier run has left there. */
+gboolean folder_begin(const Folder *folder, const char *scenario, GError **error);
 /* Writes the scenario's files, and sets the `trace` of each violated claim. */
 gboolean folder_write(const Folder *folder, Outcome *outcome, GError **error);
 

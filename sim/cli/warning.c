@@ -7,6 +7,8 @@ Warning *warning_new(const Program *program, const char *kind, const char *text,
   warning->kind = g_strdup(kind);
   warning->text = g_strdup(text);
   warning->scenarios = g_string_new(scenario);
+  warning->sources = program->sources;
+  warning->span = span;
   if (span.begin != span.end) {
     warning->file = g_strdup(sources_name(program->sources, span.file));
     sources_position(program->sources, span, &warning->line, &warning->column);
@@ -24,15 +26,16 @@ void warning_free(void *item) {
 }
 
 char *warning_text(const Warning *warning) {
-  GString *text = g_string_new(NULL);
-  if (warning->file) {
-    g_string_append_printf(text, "%s:%u:%u: ", warning->file, warning->line, warning->column);
+  g_autofree char *where =
+      warning->scenarios->len ? g_strdup_printf(" (in %s)", warning->scenarios->str) : g_strdup("");
+  if (!warning->file) {
+    return g_strdup_printf("warning: %s%s\n", warning->text, where);
   }
-  g_string_append_printf(text, "warning: %s", warning->text);
-  if (warning->scenarios->len) {
-    g_string_append_printf(text, " (in %s)", warning->scenarios->str);
-  }
-  return g_string_free(text, FALSE);
+  Diagnostics *diagnostics = diagnostics_new(warning->sources);
+  diagnostics_warning(diagnostics, warning->span, "%s%s", warning->text, where);
+  char *text = diagnostics_text(diagnostics);
+  diagnostics_free(diagnostics);
+  return text;
 }
 
 static bool is_same(const Warning *a, const Warning *b) {

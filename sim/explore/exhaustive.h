@@ -28,6 +28,7 @@
 
 #include "explore/progress.h"
 #include "explore/store.h"
+#include "explore/timelock.h"
 #include "world/system.h"
 
 #define PROPERTY_BITS 64
@@ -60,18 +61,5 @@ void exploration_free(Exploration *exploration);
 uint64_t exploration_hit_set(const Exploration *exploration);
 /* What the state itself violates, in some zone that was expanded. */
 uint64_t exploration_state_violations(const Exploration *exploration, uint32_t state_index);
-
-/* Where time cannot pass any more: an expanded state that forbids delay in all its zones and has no successor (the
- * cycle is then empty), or a cycle of states that forbid it. The first that a depth-first search from state 0, 1, 2, …
- * meets. */
-typedef struct Timelock {
-  bool found;
-  uint32_t state_index;
-  uint32_t *cycle; /* state indices, in order; cycle[0] is state_index */
-  uint32_t cycle_count;
-} Timelock;
-
-Timelock exploration_find_timelock(const Exploration *exploration);
-void timelock_free(Timelock *timelock);
 
 #endif

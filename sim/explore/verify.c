@@ -2,6 +2,8 @@
 
 #include <glib.h>
 #include <string.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "base/check.h"
 #include "explore/confirm.h"
@@ -134,6 +136,7 @@ static void decide_hit(Verifier *verifier, int32_t property, PropertyResult *res
                             .user = verifier->options->user};
   Witness *witness = witness_search(verifier->exploration, (unsigned)property, &options);
   verifier->result->peak_bytes = MAX(verifier->result->peak_bytes, witness->peak_bytes);
+  if (getenv("WDEBUG")) fprintf(stderr, "%s: hit %u,%u found %u,%u cone %lu generated %lu pruned %lu expanded %lu\n", result->name, (unsigned)(verifier->exploration->hits[property] >> 32), (unsigned)verifier->exploration->hits[property], witness->faults, witness->steps, witness->cone, witness->generated, witness->pruned, witness->expanded);
   switch (witness->outcome) {
   case WITNESS_FOUND: confirm_witness(verifier, witness, property, result); break;
   case WITNESS_NONE: decide_unhit(verifier, property, result); break;

@@ -91,9 +91,10 @@ static const Symbol *assigned_symbol(Compiler *c, Name name) {
     compiler_unknown(c, name, "variable");
     return NULL;
   }
-  if (symbol->kind != SYMBOL_VARIABLE && symbol->kind != SYMBOL_LOCAL) {
+  if ((symbol->kind != SYMBOL_VARIABLE && symbol->kind != SYMBOL_LOCAL) || symbol->is_fixed) {
     const char *why = symbol->kind == SYMBOL_TIMER ? "is a timer; write `in` a duration or `off` behind it"
                       : symbol->kind == SYMBOL_ARG ? "is an argument and keeps its value"
+                      : symbol->is_fixed           ? "is a loop counter or an argument and cannot be assigned"
                                                    : "is a constant";
     diagnostics_error(c->diagnostics, name.span, "'%s' %s", name.text, why);
     return NULL;
@@ -380,6 +381,7 @@ static void code_for(Compiler *c, const Stmt *stmt) {
   }
   ScopeMark mark = scope_open(c);
   Symbol counter = code_hidden(c, stmt->targets[0], type);
+  counter.is_fixed = true;
   compiler_push_local(c, counter);
   LoopContext loop;
   Span span = stmt->targets[0].span;
@@ -479,14 +481,21 @@ static const HandlerDecl *find_def(Compiler *c, Name name) {
 
 /* Arguments become constants or hidden variables. The body sees them and the client's variables, nothing else. */
 static void bind_arguments(Compiler *c, const Stmt *stmt, const HandlerDecl *def, Symbol *bound) {
+  int32_t declared = c->decl->clients[c->kind]->variable_count;
   for (int32_t i = 0; i < def->param_count; i++) {
     Constant value;
     Fold fold = compiler_fold(c, stmt->args[i], &value);
-    if (fold == FOLD_YES) {
+    const Symbol *hidden = stmt->args[i]->kind == EXPR_NAME ? compiler_find(c, stmt->args[i]->name.text) : NULL;
+    if (hidden != NULL && hidden->kind == SYMBOL_VARIABLE && hidden->index >= declared) {
+      bound[i] = *hidden; /* the body cannot see it, and so not change it: no copy */
+      bound[i].name = def->params[i];
+      bound[i].is_fixed = true;
+    } else if (fold == FOLD_YES) {
       bound[i] = (Symbol){.name = def->params[i], .kind = SYMBOL_CONSTANT, .constant = value};
     } else {
       Shape shape = code_value(c, stmt->args[i]);
       bound[i] = code_hidden(c, def->params[i], type_of_shape(shape));
+      bound[i].is_fixed = true;
       store(c, &bound[i], stmt->args[i]->span);
     }
   }
@@ -513,9 +522,12 @@ static void code_run(Compiler *c, const Stmt *stmt) {
   Symbol bound[PROGRAM_ARGS_MAX];
   bind_arguments(c, stmt, def, bound);
   /* The caller's own names are out of sight: the client's variables lie lowest. */
-  uint32_t declared = (uint32_t)c->decl->clients[c->kind]->variable_count, hidden_count = c->locals.count - MIN(declared, c->locals.count);
-  Symbol *hidden = g_memdup2(c->locals.items + (c->locals.count - hidden_count), hidden_count * sizeof *hidden);
-  c->locals.count -= hidden_count;
+  VEC(Symbol) hidden = {0};
+  uint32_t declared = (uint32_t)c->decl->clients[c->kind]->variable_count;
+  for (uint32_t i = declared; i < c->locals.count; i++) {
+    vec_push(&hidden, c->locals.items[i]);
+  }
+  c->locals.count = MIN(declared, c->locals.count);
   for (int32_t i = 0; i < def->param_count; i++) {
     compiler_push_local(c, bound[i]);
   }
@@ -526,10 +538,10 @@ static void code_run(Compiler *c, const Stmt *stmt) {
   c->inlined_count--;
   c->loop = loop;
   c->locals.count = MIN(declared, c->locals.count);
-  for (uint32_t i = 0; i < hidden_count; i++) {
-    vec_push(&c->locals, hidden[i]);
+  for (uint32_t i = 0; i < hidden.count; i++) {
+    vec_push(&c->locals, hidden.items[i]);
   }
-  g_free(hidden);
+  vec_free(&hidden);
   scope_close(c, mark);
 }
 

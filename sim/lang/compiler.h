@@ -52,6 +52,7 @@ typedef enum SymbolKind {
 typedef struct Symbol {
   Name name;
   SymbolKind kind;
+  bool is_fixed;   /* a loop counter or an argument of a `def`: the user may not assign it */
   int32_t index;
   Shape shape;
   Constant constant;

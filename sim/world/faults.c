@@ -94,7 +94,7 @@ bool faults_strike(Step *step, int32_t client, int32_t pc) {
   const Program *program = step->world->program;
   int32_t options[64];
   int32_t count = 1;
-  for (int32_t f = 0; f < program->fault_count && count < 64; f++) {
+  for (int32_t f = 0; step->visible && f < program->fault_count && count < 64; f++) {
     bool strikes = program->faults[f].kind == FAULT_PAUSE || program->faults[f].kind == FAULT_CRASH_CLIENT;
     if (strikes && program->faults[f].clients >> client & 1 && world_budget(step->world, step->state, f) > 0) {
       options[count++] = f;

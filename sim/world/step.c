@@ -358,6 +358,7 @@ static void begin(Step *step, int32_t client) {
   cells[CLIENT_FAULT] = 0;
   world_reset_client(step->world, step->state, client);
   step_event(step, step_event_of(step, EVENT_BEGIN));
+  step->visible = true; /* there was no rest before */
   vm_run_client(step, client, world_kind(step->world, client)->entry);
 }
 

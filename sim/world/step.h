@@ -77,6 +77,7 @@ typedef struct Step {
   Cell new_age;            /* the age of whatever is born in this step; 0 until something is */
   Cell new_token;          /* the last fresh token of this step */
   int32_t old_age_count;
+  bool visible;            /* the client has done something that others could tell apart since it left its rest */
   int32_t request_id;      /* of the request that is handled: for the log */
   bool answers;            /* the caller waits for a reply */
   int32_t instruction_count;
@@ -113,7 +114,9 @@ void step_end_client(Step *step, int32_t client, ClientPhase phase);
 /* Spends one of a fault's budget and counts the cost. */
 void step_spend(Step *step, int32_t fault);
 
-/* faults.c: a pause or a crash may strike the running client right before instruction `pc`; true if it did. */
+/* faults.c: a pause or a crash may strike the running client right before instruction `pc`; true if it did. Not before
+ * the client has done something visible since it left its rest: the fault might as well have struck there, with what
+ * ended the rest still to come, at the same cost. */
 bool faults_strike(Step *step, int32_t client, int32_t pc);
 void faults_pause(Step *step, int32_t client, int32_t fault);
 void faults_resume(Step *step, int32_t client);

@@ -486,6 +486,11 @@ static void run_instruction(Machine *machine) {
   machine->pc = next;
 }
 
+/* What another process or a clock could tell apart (semantics.md, section 2). */
+static const bool is_visible[OP_COUNT] = {
+    [OP_STAMP] = true, [OP_AGE_BELOW] = true, [OP_ENTER] = true, [OP_LEAVE] = true, [OP_ASK] = true, [OP_TELL] = true,
+};
+
 static void run(Step *step, int32_t pc) {
   Machine machine = {.step = step, .pc = pc};
   while (!machine.halted && step->problem.kind == PROBLEM_NONE) {
@@ -494,6 +499,7 @@ static void run(Step *step, int32_t pc) {
       return;
     }
     step->world->seen->covered[machine.pc] = 1;
+    step->visible |= is_visible[step->world->program->code[machine.pc].op];
     run_instruction(&machine);
   }
 }

@@ -1,7 +1,7 @@
 /* Each broken model in tests/golden/errors has its diagnostics beside it: NN_name.lk, NN_name.txt.
  *
  * LOCKSTEP_REWRITE_GOLDEN=1 writes the texts anew; look at the difference before you commit it.
- * GOLDEN_ERRORS is the folder of the models, MODELS the one that holds services/.
+ * Models are found through LOCKSTEP_MODELS, or in ./models; the golden files through LOCKSTEP_TESTS, or in ./tests.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,17 +16,15 @@
 
 #include "lang/compile.h"
 
-#ifndef GOLDEN_ERRORS
-#define GOLDEN_ERRORS "tests/golden/errors"
-#endif
-#ifndef MODELS
-#define MODELS "models"
-#endif
+static const char *folder_or(const char *variable, const char *folder) {
+  const char *said = g_getenv(variable);
+  return said != NULL ? said : folder;
+}
 
 static char *read_service(void *user, const char *name, char **path, size_t *text_bytes) {
   (void)user;
   *path = g_strdup_printf("services/%s.lk", name);
-  g_autofree char *real = g_strdup_printf("%s/services/%s.lk", MODELS, name);
+  g_autofree char *real = g_strdup_printf("%s/services/%s.lk", folder_or("LOCKSTEP_MODELS", "models"), name);
   char *text = NULL;
   return g_file_get_contents(real, &text, text_bytes, NULL) ? text : NULL;
 }
@@ -54,8 +52,9 @@ static char *golden_path(const char *folder, const char *name) {
 
 static void test_diagnostics_are_as_recorded(void **state) {
   const char *name = *state;
-  g_autofree char *found = diagnose(GOLDEN_ERRORS, name);
-  g_autofree char *path = golden_path(GOLDEN_ERRORS, name);
+  g_autofree char *folder = g_build_filename(folder_or("LOCKSTEP_TESTS", "tests"), "golden", "errors", NULL);
+  g_autofree char *found = diagnose(folder, name);
+  g_autofree char *path = golden_path(folder, name);
   if (g_getenv("LOCKSTEP_REWRITE_GOLDEN") != NULL) {
     assert_true(g_file_set_contents(path, found, -1, NULL));
     return;
@@ -71,7 +70,8 @@ static int compare_names(const void *left, const void *right) {
 
 int main(void) {
   g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-  g_autoptr(GDir) folder = g_dir_open(GOLDEN_ERRORS, 0, NULL);
+  g_autofree char *path = g_build_filename(folder_or("LOCKSTEP_TESTS", "tests"), "golden", "errors", NULL);
+  g_autoptr(GDir) folder = g_dir_open(path, 0, NULL);
   const char *name;
   while (folder != NULL && (name = g_dir_read_name(folder)) != NULL) {
     if (g_str_has_suffix(name, ".lk")) {

@@ -10,6 +10,7 @@
 
 #include "explore/exhaustive.h"
 #include "explore/store.h"
+#include "explore/timelock.h"
 #include "explore/witness.h"
 
 enum { A, B, C, D, E, F, EDGES_MAX = 16, LOG_MAX = 256, FAR = 1000000 };
@@ -476,13 +477,88 @@ static void test_end_without_delay_is_a_timelock(void **state) {
   expect_timelock((Graph){.edges = {step(A, B)}, .frozen = {[B] = true}}, 1, 0);
 }
 
+static void expect_no_timelock(Graph graph, const ExploreOptions *options) {
+  System system;
+  Exploration *exploration = explore_graph(&system, &graph, options);
+  assert_false(exploration_find_timelock(exploration).found);
+  exploration_free(exploration);
+}
+
 static void test_delay_on_the_cycle_is_no_timelock(void **state) {
   (void)state;
   Graph graph = {.edges = {step(A, B), step(B, C), step(C, D), step(B, D), step(D, B)},
                  .frozen = {[A] = true, [B] = true, [C] = true}};
+  expect_no_timelock(graph, &hull);
+}
+
+/* Regression: while something is overdue, a client waits (B) for 200 by its age, which is 0 or 200, and wakes (C) to
+ * wait again, at age 0. The hull 0 .. 200 seems to go round for ever. */
+static Graph graph_that_wakes_once(void) {
+  return (Graph){.edges = {guarded(A, B, 0, 0, 0), guarded(A, B, 0, 0, 200), guarded(B, C, 200, 200, -200), step(C, B),
+                           step(B, D), step(C, D)},
+                 .frozen = {[B] = true, [C] = true}};
+}
+
+static void test_wait_that_is_woken_once_is_no_timelock(void **state) {
+  (void)state;
+  Graph graph = graph_that_wakes_once();
+  expect_no_timelock(graph, &hull);
+  expect_no_timelock(graph, &exact);
+  graph.edges[3] = guarded(C, B, 0, 0, 200); /* now the wait begins at 200 again: found at C, from 0 to 0 */
+  expect_timelock(graph, 2, 2);
+}
+
+static void test_cycle_that_uses_something_up_is_no_timelock(void **state) {
+  (void)state;
+  Graph graph = {
+      .edges = {guarded(A, B, 0, 0, 300), guarded(B, C, 1, FAR, -1), step(C, B), guarded(B, B, 2, FAR, -2), step(B, D)},
+      .frozen = {[B] = true, [C] = true}};
+  expect_no_timelock(graph, &hull);
+  expect_no_timelock(graph, &exact);
+}
+
+/* Round B and C only down to 7; there B and D go round for ever. */
+static void test_true_cycle_behind_a_false_one(void **state) {
+  (void)state;
+  Graph graph = {.edges = {guarded(A, B, 0, 0, 20), guarded(B, C, 8, FAR, -1), step(C, B), guarded(B, D, 7, 7, 0),
+                           step(D, B), step(B, E)},
+                 .frozen = {[B] = true, [C] = true, [D] = true}};
   System system;
   Exploration *exploration = explore_graph(&system, &graph, &hull);
-  assert_false(exploration_find_timelock(exploration).found);
+  Timelock timelock = exploration_find_timelock(exploration);
+  assert_true(timelock.found);
+  assert_int_equal(timelock.cycle_count, 2);
+  for (uint32_t i = 0; i < 2; i++) {
+    uint8_t location = store_view(&exploration->store, timelock.cycle[i], NULL).key[0];
+    assert_true(location == B || location == D);
+  }
+  timelock_free(&timelock);
+  exploration_free(exploration);
+}
+
+/* C is finished with 1, by way of B, before it is searched with all that it has. */
+static void test_finished_zone_does_not_stand_for_a_larger_one(void **state) {
+  (void)state;
+  Graph graph = {.edges = {guarded(A, B, 0, 0, 0), guarded(A, C, 0, 0, 5), guarded(B, C, 0, 0, 1),
+                           guarded(C, B, 3, 3, 0), guarded(C, C, 5, 5, 0)},
+                 .frozen = {[B] = true, [C] = true}};
+  expect_timelock(graph, 2, 1);
+}
+
+static void test_cycle_beyond_the_limit_is_reported(void **state) {
+  (void)state;
+  Graph graph = graph_that_wakes_once();
+  System system;
+  Exploration *exploration = explore_graph(&system, &graph, &hull);
+  assert_false(exploration_find_timelock_within(exploration, 20).found);
+  for (uint32_t zones_max = 0; zones_max < 3; zones_max++) {
+    Timelock timelock = exploration_find_timelock_within(exploration, zones_max);
+    assert_true(timelock.found);
+    assert_int_equal(timelock.cycle_count, 2);
+    assert_int_equal(timelock.state_index, timelock.cycle[0]);
+    assert_int_equal(timelock.cycle[0] + timelock.cycle[1], 1 + 2);
+    timelock_free(&timelock);
+  }
   exploration_free(exploration);
 }
 
@@ -645,6 +721,11 @@ int main(void) {
       cmocka_unit_test(test_cycle_without_delay_is_a_timelock),
       cmocka_unit_test(test_end_without_delay_is_a_timelock),
       cmocka_unit_test(test_delay_on_the_cycle_is_no_timelock),
+      cmocka_unit_test(test_wait_that_is_woken_once_is_no_timelock),
+      cmocka_unit_test(test_cycle_that_uses_something_up_is_no_timelock),
+      cmocka_unit_test(test_true_cycle_behind_a_false_one),
+      cmocka_unit_test(test_finished_zone_does_not_stand_for_a_larger_one),
+      cmocka_unit_test(test_cycle_beyond_the_limit_is_reported),
       cmocka_unit_test(test_square_of_counters),
       cmocka_unit_test(test_limits_stop_the_search),
       cmocka_unit_test(test_limit_of_states_is_inclusive),

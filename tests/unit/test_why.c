@@ -362,7 +362,8 @@ static void test_a_late_grant(void **state) {
       &m, "mutual_exclusion", NULL, A, B, "A enters at 11.000 s while B is still inside (since 10.026 s)",
       REASONS("B was right to enter at 10.026 s, because A's lock had expired on node[0] at 10.003 s and B "
               "had got it there at 10.023 s",
-              "A entered only at 11.000 s, because `ok` of node[0], sent at 0.003 s, arrived late",
+              "A entered only at 11.000 s, because `ok` of node[0], sent at 0.003 s, arrived late, at "
+              "11.000 s",
               "So A entered on a lock that had run out: the assumption failed that it gets there in time"));
 }
 
@@ -687,6 +688,67 @@ static void test_a_late_write(void **state) {
               "fencing token that store checks on reads and writes would have stopped it"));
 }
 
+/* The pause is over before the lock goes, but the check is stale: the write is on its way as the lock goes. */
+static void test_a_pause_and_a_write_on_its_way(void **state) {
+  (void)state;
+  Maker m = make_redlock();
+  acquire(&m, A, 0, 0, 1);
+  enter(&m, A, "");
+  pause_a(&m, 40);
+  resume_a(&m, 9995, 40);
+  int32_t write = send_to(&m, A, STORE, "write()");
+  expire(&m, 0, 1, 10003);
+  acquire(&m, B, 10004, 0, 1);
+  enter(&m, B, "");
+  write_store(&m, B, "write()", 10012);
+  handled(&m, A, write, "write()", RUN_COMMIT, 10015);
+  assert_explained(
+      &m, "fencing", NULL, A, B,
+      "store applies a write of A at 10.015 s, after one at 10.012 s of B, who entered later (at 10.010 s, A "
+      "at 0.006 s)",
+      REASONS("A entered at 0.006 s, because it had got the lock on node[0] at 0.003 s",
+              "A sent its write only at 9.995 s, because it was paused from 0.040 s to 9.995 s, right after "
+              "it had found age(since) < 9.898s true",
+              "The write of A came after B entered at 10.010 s, because it was still on its way: sent at "
+              "9.995 s, it arrived at 10.015 s",
+              "B was right to enter at 10.010 s, because A's lock had expired on node[0] at 10.003 s and B "
+              "had got it there at 10.007 s",
+              "So A's check of 0.040 s was 9.955 s old when it sent the write; a fencing token that store "
+              "checks on reads and writes would have stopped it"));
+}
+
+/* The read that A waits for is late, and so is what A does next. */
+static void test_a_late_read(void **state) {
+  (void)state;
+  Maker m = make_redlock();
+  acquire(&m, A, 0, 0, 1);
+  enter(&m, A, "");
+  int32_t read = send_to(&m, A, STORE, "read()");
+  m.run->steps[m.run->step_count - 1].events[2].flag_late = true;
+  expire(&m, 0, 1, 10003);
+  acquire(&m, B, 10004, 0, 1);
+  enter(&m, B, "");
+  read_store(&m, B, "read()", 10012);
+  handled(&m, A, read, "read()", RUN_OBSERVE, 10016);
+  m.run->steps[m.run->step_count - 1].events[0].flag_late = true;
+  step_at(&m, 10020 * MS);
+  hear(&m, A, STORE, "ok");
+  write_store(&m, A, "write()", 10024);
+  step_at(&m, 10030 * MS);
+  write_store(&m, B, "write()", 10034);
+  assert_explained(
+      &m, "lost_update", NULL, B, A,
+      "store applies a write of B at 10.034 s, computed from what it read at 10.012 s, and loses that of A "
+      "at 10.024 s",
+      REASONS("A entered at 0.006 s, because it had got the lock on node[0] at 0.003 s",
+              "A sent its write only at 10.020 s, because `read()` of A, sent at 0.006 s, arrived late, at "
+              "10.016 s",
+              "B was right to enter at 10.010 s, because A's lock had expired on node[0] at 10.003 s and B "
+              "had got it there at 10.007 s",
+              "So the write of A came after its lock had expired; a fencing token that store checks on reads "
+              "and writes would have stopped it"));
+}
+
 /* A gives up waiting for its write and lets the lock go; the write comes when B has written. */
 static void test_a_write_that_outlives_its_lock(void **state) {
   (void)state;
@@ -999,6 +1061,8 @@ int main(void) {
       cmocka_unit_test(test_a_token_that_the_write_does_not_show),
       cmocka_unit_test(test_a_token_that_only_writes_show),
       cmocka_unit_test(test_a_late_write),
+      cmocka_unit_test(test_a_pause_and_a_write_on_its_way),
+      cmocka_unit_test(test_a_late_read),
       cmocka_unit_test(test_a_write_that_outlives_its_lock),
       cmocka_unit_test(test_a_write_on_its_way),
       cmocka_unit_test(test_a_naked_del_after_the_expiry),

@@ -1,0 +1,347 @@
+/* The compiler: what it makes of redlock and of small models, and a slow twin of its liveness analysis. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "support/shipped.h"
+
+/* Small models: a head, variables of the client, its body. */
+#define HEAD "model small \"\"\nuse redis\nuse register\nparam ttl = 10s\nserver node[3] : redis\nserver store : register\n"
+#define CALM "scenario calm { latency 0ms..20ms }\n"
+
+static Shipped small(const char *client, const char *rest) {
+  g_autofree char *text = g_strconcat(HEAD, client, "\n", CALM, rest, NULL);
+  return shipped_text(text, "calm", NULL);
+}
+
+static int32_t variable_index(const ClientKind *kind, const char *name) {
+  for (int32_t i = 0; i < kind->variable_count; i++) {
+    if (strcmp(kind->variables[i].name, name) == 0) {
+      return i;
+    }
+  }
+  fail_msg("no variable %s", name);
+  return NO_INDEX;
+}
+
+static uint64_t variable_bit(const ClientKind *kind, const char *name) {
+  return UINT64_C(1) << variable_index(kind, name);
+}
+
+static const Handler *find_handler(const Program *program, int32_t service, const char *name) {
+  for (int32_t i = 0; i < program->services[service].handler_count; i++) {
+    if (strcmp(program->services[service].handlers[i].name, name) == 0) {
+      return &program->services[service].handlers[i];
+    }
+  }
+  fail_msg("no handler %s", name);
+  return NULL;
+}
+
+/* The pc of instruction number `which` (from 0) of that kind. */
+static int32_t find_op(const Program *program, Opcode op, int32_t which) {
+  for (int32_t pc = 0; pc < program->code_count; pc++) {
+    if (program->code[pc].op == op && which-- == 0) {
+      return pc;
+    }
+  }
+  return NO_INDEX;
+}
+
+static int32_t count_ops(const Program *program, Opcode op) {
+  int32_t count = 0;
+  while (find_op(program, op, count) != NO_INDEX) {
+    count++;
+  }
+  return count;
+}
+
+static void assert_window(Window window, int64_t lo_us, int64_t hi_us) {
+  assert_int_equal(window.lo_us, lo_us);
+  assert_int_equal(window.hi_us, hi_us);
+}
+
+/* Redlock */
+
+static void test_redlock_has_its_processes_and_parameters(void **state) {
+  (void)state;
+  Shipped redlock = shipped_open("redlock", "calm", NULL);
+  const Program *program = redlock.program;
+  assert_int_equal(program->client_count, 2);
+  assert_int_equal(program->server_count, 6);
+  assert_true(program->clients_symmetric[0]);
+  assert_int_equal(program->parameters[1].value, 3);
+  assert_int_equal(program->parameters[4].value, 102000);
+  g_autofree char *name = program_process_name(program, 4);
+  assert_string_equal(name, "node[2]");
+  g_autofree char *store = program_process_name(program, 7);
+  assert_string_equal(store, "store");
+  shipped_close(&redlock);
+}
+
+static void test_parameters_of_handlers_are_inferred_from_the_calls(void **state) {
+  (void)state;
+  Shipped redlock = shipped_open("redlock", "calm", NULL);
+  const Handler *set_nx = find_handler(redlock.program, 0, "set_nx");
+  assert_int_equal(set_nx->param_sorts[0], SORT_TOKEN);
+  assert_int_equal(set_nx->param_sorts[1], SORT_DURATION);
+  assert_int_equal(find_handler(redlock.program, 0, "del")->entry, NO_INDEX);
+  shipped_close(&redlock);
+}
+
+static void test_only_what_is_read_again_is_live_at_an_ask(void **state) {
+  (void)state;
+  Shipped redlock = shipped_open("redlock", "calm", NULL);
+  const ClientKind *kind = &redlock.program->kinds[0];
+  uint64_t key = variable_bit(kind, "key"), votes = variable_bit(kind, "votes"), since = variable_bit(kind, "since");
+  int32_t ask = find_op(redlock.program, OP_ASK, 0), write = find_op(redlock.program, OP_ASK, 2);
+  assert_int_equal(kind->live_after[ask], key | votes | since | variable_bit(kind, ".n"));
+  assert_int_equal(kind->live_after[write], key);
+  assert_int_equal(kind->live_after[find_op(redlock.program, OP_WAIT, 1)], 0);
+  shipped_close(&redlock);
+}
+
+static void test_an_until_is_live_while_the_wait_lasts(void **state) {
+  (void)state;
+  Shipped redlock = shipped_open("redlock", "calm", NULL);
+  const ClientKind *kind = &redlock.program->kinds[0];
+  int32_t wait = find_op(redlock.program, OP_WAIT, 0);
+  const Wait *window = &redlock.program->waits[redlock.program->code[wait].index];
+  assert_int_equal(window->hi_us, 5000000);
+  assert_int_equal(window->age_count, 1);
+  assert_int_equal(window->until_entry, NO_INDEX);
+  assert_int_equal(redlock.program->durations_us[window->ages[0].duration], 9898000);
+  assert_true(kind->live_before[wait] & variable_bit(kind, "since"));
+  shipped_close(&redlock);
+}
+
+static void test_each_scenario_has_its_faults(void **state) {
+  (void)state;
+  static const struct {
+    const char *scenario;
+    FaultKind kind;
+    uint32_t clients, servers;
+    int64_t lo_us, hi_us, by_us;
+  } expected[] = {
+      {"pause", FAULT_PAUSE, 3, 0, 0, 15000000, 0},
+      {"ntp_step", FAULT_STEP, 0, 31, 0, DURATION_INFINITE, 10000000},
+      {"amnesia", FAULT_CRASH_SERVER, 0, 31, 0, 1000000, 0},
+      {"patient_restart", FAULT_CRASH_SERVER, 0, 31, 10000000, 20000000, 0},
+      {"late_answer", FAULT_LATE, 0, 31, 0, DURATION_INFINITE, 0},
+      {"late_write", FAULT_LATE, 0, 32, 0, DURATION_INFINITE, 0},
+  };
+  for (size_t i = 0; i < G_N_ELEMENTS(expected); i++) {
+    Shipped redlock = shipped_open("redlock", expected[i].scenario, NULL);
+    assert_int_equal(redlock.program->fault_count, 1);
+    const Fault *fault = &redlock.program->faults[0];
+    assert_int_equal(fault->kind, expected[i].kind);
+    assert_int_equal(fault->count, 1);
+    assert_int_equal(fault->clients, expected[i].clients);
+    assert_int_equal(fault->servers, expected[i].servers);
+    assert_window((Window){fault->lo_us, fault->hi_us}, expected[i].lo_us, expected[i].hi_us);
+    assert_int_equal(fault->by_us, expected[i].by_us);
+    assert_window(redlock.program->latency[5], 0, 20000);
+    shipped_close(&redlock);
+  }
+}
+
+static void test_a_setting_wins_over_the_declaration(void **state) {
+  (void)state;
+  static const char *const settings[] = {"servers", "3", "work", "inf", NULL};
+  Shipped redlock = shipped_open("redlock", "calm", settings);
+  assert_int_equal(redlock.program->server_count, 4);
+  assert_int_equal(redlock.program->parameters[1].value, 2);
+  assert_int_equal(redlock.program->waits[0].hi_us, DURATION_INFINITE);
+  shipped_close(&redlock);
+}
+
+/* Small models */
+
+static void test_leaving_a_section_by_any_door_leaves_it(void **state) {
+  (void)state;
+  Shipped model = small("client { loop { wait 1s\n critical { if any(i in 0..1 : i == 2) { stop } wait 1s\n"
+                        " if ask store.read() == ok { break } if ask store.read() == ok { continue } } } }", "");
+  assert_int_equal(count_ops(model.program, OP_ENTER), 1);
+  assert_int_equal(count_ops(model.program, OP_LEAVE), 3);
+  shipped_close(&model);
+}
+
+static void test_an_attempt_begins_with_the_innermost_loop(void **state) {
+  (void)state;
+  Shipped model = small("client { loop { wait 1s\n repeat 3 { critical { wait 1s } } } }", "");
+  int32_t attempt = find_op(model.program, OP_ATTEMPT, 0);
+  assert_true(attempt > find_op(model.program, OP_WAIT, 0));
+  assert_int_equal(count_ops(model.program, OP_ATTEMPT), 1);
+  shipped_close(&model);
+  model = small("client { wait 1s\n critical { wait 1s } }", "");
+  assert_int_equal(find_op(model.program, OP_ATTEMPT, 0), model.program->kinds[0].entry);
+  shipped_close(&model);
+}
+
+static void test_tell_all_may_pause_before_each_message(void **state) {
+  (void)state;
+  Shipped model = small("client { var key : token\n key = fresh; tell all node.release(key) }", "");
+  assert_int_equal(count_ops(model.program, OP_TELL), 3);
+  assert_int_equal(count_ops(model.program, OP_PAUSE_POINT), 3);
+  shipped_close(&model);
+}
+
+static void test_calls_that_differ_make_a_parameter_dynamic(void **state) {
+  (void)state;
+  Shipped model = small("client { var t : ticket\n var r : reply\n ask box.put(t)\n r = ask box.put(none)\n ask box.one(t) }",
+                        "server box : any_box service any_box { var v : reply on put(x) { v = x } on one(y) { reply y, y } }");
+  const Service *box = &model.program->services[0];
+  assert_int_equal(box->handlers[0].param_sorts[0], SORT_REPLY);
+  assert_int_equal(box->handlers[1].param_sorts[0], SORT_TICKET);
+  assert_int_equal(box->handlers[1].reply_count, 2);
+  shipped_close(&model);
+}
+
+static void test_an_until_without_ages_is_a_block_of_its_own(void **state) {
+  (void)state;
+  Shipped model = small("client { var a : bool\n var b : 0..3\n var s : stamp\n s = now\n"
+                        " a = ask store.read() == ok\n wait 0s..9s until a and b > 1 or age(s) >= 3s\n stop }", "");
+  const Wait *wait = &model.program->waits[0];
+  const ClientKind *kind = &model.program->kinds[0];
+  assert_int_equal(wait->age_count, 1);
+  assert_true(wait->until_entry > find_op(model.program, OP_STOP, 0));
+  assert_true(wait->until_entry < kind->code_end);
+  uint64_t reads = variable_bit(kind, "a") | variable_bit(kind, "b") | variable_bit(kind, "s");
+  int32_t pc = find_op(model.program, OP_WAIT, 0);
+  assert_int_equal(kind->live_before[pc], reads);
+  assert_int_equal(kind->live_after[pc], reads);
+  shipped_close(&model);
+}
+
+static void test_a_client_that_is_named_breaks_the_symmetry(void **state) {
+  (void)state;
+  Shipped model = small("client[2] { wait 1s\n if me == 0 { wait 1s } }", "");
+  assert_false(model.program->clients_symmetric[0]);
+  shipped_close(&model);
+  model = small("client[2] { var c : client?\n c = me\n if c == me { wait 1s } }", "never \"both\" { all(c in client : c.inside) }");
+  assert_true(model.program->clients_symmetric[0]);
+  shipped_close(&model);
+}
+
+static void test_what_a_never_reads_is_always_live(void **state) {
+  (void)state;
+  Shipped model = small("client[2] { var a : bool\n var b : bool\n wait 1s }", "never \"a\" { any(c in client : c.a) }");
+  const ClientKind *kind = &model.program->kinds[0];
+  assert_int_equal(kind->live_before[find_op(model.program, OP_WAIT, 0)], variable_bit(kind, "a"));
+  shipped_close(&model);
+}
+
+static void test_clients_of_a_scenario_win_over_the_declaration(void **state) {
+  (void)state;
+  Shipped fischer = shipped_open("fischer", "four", NULL);
+  assert_int_equal(fischer.program->client_count, 4);
+  assert_window(fischer.program->latency[0], 0, 0);
+  shipped_close(&fischer);
+}
+
+static void test_the_listing_is_the_same_each_time(void **state) {
+  (void)state;
+  Shipped first = shipped_open("broken/naked_del", "pause", NULL), second = shipped_open("broken/naked_del", "pause", NULL);
+  g_autofree char *one = program_listing(first.program), *other = program_listing(second.program);
+  assert_string_equal(one, other);
+  assert_non_null(strstr(one, "age.below.of  client[1].since < 10s"));
+  shipped_close(&first);
+  shipped_close(&second);
+}
+
+/* The twin of the liveness analysis: a variable is live before an instruction if some walk from there reads it before it
+ * writes it. One depth-first walk for each variable and place; until blocks count at their wait. */
+
+typedef struct Walk {
+  const Program *program;
+  int32_t variable;
+  bool *seen;
+} Walk;
+
+static bool reads_variable(const Walk *walk, const Instr *instr) {
+  if (instr->op == OP_STAMP_COPY) {
+    return instr->operand == walk->variable;
+  }
+  if (instr->op == OP_WAIT) {
+    const Wait *wait = &walk->program->waits[instr->index];
+    for (int32_t i = 0; i < wait->age_count; i++) {
+      if (wait->ages[i].variable == walk->variable) {
+        return true;
+      }
+    }
+    return false; /* the shipped models have no other `until` */
+  }
+  return (instr->op == OP_LOAD || instr->op == OP_AGE_BELOW) && instr->index == walk->variable;
+}
+
+static bool walk_reads(Walk *walk, int32_t pc) {
+  while (!walk->seen[pc]) {
+    walk->seen[pc] = true;
+    const Instr *instr = &walk->program->code[pc];
+    if (reads_variable(walk, instr)) {
+      return true;
+    }
+    bool writes = instr->op == OP_STORE || instr->op == OP_STAMP || instr->op == OP_STAMP_COPY;
+    if ((writes && instr->index == walk->variable) || instr->op == OP_STOP) {
+      return false;
+    }
+    if ((instr->op == OP_JUMP_IF || instr->op == OP_JUMP_UNLESS) && walk_reads(walk, instr->operand)) {
+      return true;
+    }
+    pc = instr->op == OP_JUMP ? instr->operand : pc + 1;
+  }
+  return false;
+}
+
+static int32_t compare_with_walks(const Program *program) {
+  const ClientKind *kind = &program->kinds[0];
+  int32_t live_count = 0;
+  for (int32_t pc = kind->entry; pc < kind->code_end; pc++) {
+    for (int32_t v = 0; v < kind->variable_count; v++) {
+      Walk walk = {program, v, g_new0(bool, (gsize)program->code_count + 1)};
+      bool is_live = walk_reads(&walk, pc);
+      g_free(walk.seen);
+      assert_int_equal(kind->live_before[pc] >> v & 1, is_live);
+      live_count += is_live;
+    }
+  }
+  return live_count;
+}
+
+static void test_liveness_agrees_with_walking(void **state) {
+  (void)state;
+  static const char *const models[] = {"redlock", "single_node", "fenced", "broken/fenced_write_only", "broken/redlock_no_validity"};
+  for (size_t i = 0; i < G_N_ELEMENTS(models); i++) {
+    char **scenarios = shipped_scenarios(models[i]);
+    Shipped model = shipped_open(models[i], scenarios[0], NULL);
+    assert_true(compare_with_walks(model.program) > 20);
+    shipped_close(&model);
+    g_strfreev(scenarios);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_redlock_has_its_processes_and_parameters),
+      cmocka_unit_test(test_parameters_of_handlers_are_inferred_from_the_calls),
+      cmocka_unit_test(test_only_what_is_read_again_is_live_at_an_ask),
+      cmocka_unit_test(test_an_until_is_live_while_the_wait_lasts),
+      cmocka_unit_test(test_each_scenario_has_its_faults),
+      cmocka_unit_test(test_a_setting_wins_over_the_declaration),
+      cmocka_unit_test(test_leaving_a_section_by_any_door_leaves_it),
+      cmocka_unit_test(test_an_attempt_begins_with_the_innermost_loop),
+      cmocka_unit_test(test_tell_all_may_pause_before_each_message),
+      cmocka_unit_test(test_calls_that_differ_make_a_parameter_dynamic),
+      cmocka_unit_test(test_an_until_without_ages_is_a_block_of_its_own),
+      cmocka_unit_test(test_a_client_that_is_named_breaks_the_symmetry),
+      cmocka_unit_test(test_what_a_never_reads_is_always_live),
+      cmocka_unit_test(test_clients_of_a_scenario_win_over_the_declaration),
+      cmocka_unit_test(test_the_listing_is_the_same_each_time),
+      cmocka_unit_test(test_liveness_agrees_with_walking),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
