@@ -2,8 +2,6 @@
 
 #include <glib.h>
 #include <string.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "base/check.h"
 #include "explore/confirm.h"
@@ -20,6 +18,7 @@ typedef struct Verifier {
   Timed *timed;
   System system;
   Exploration *exploration;
+  uint64_t decided;   /* of the properties that were hit */
   bool is_incomplete; /* part of the space was given up: nothing is proved */
   const char *incomplete_because;
 } Verifier;
@@ -103,6 +102,17 @@ static const char *property_name(const Verifier *verifier, int32_t property) {
                              : verifier->program->nevers[property - monitors].text;
 }
 
+static bool is_applicable(const Verifier *verifier, int32_t property) {
+  return property >= verifier->world->monitor_count ||
+         verifier->world->monitors[property]->applicable(verifier->program);
+}
+
+/* Hit, and not decided yet. */
+static bool is_open(const Verifier *verifier, int32_t property) {
+  uint64_t open = exploration_hit_set(verifier->exploration) & ~verifier->decided;
+  return open >> property & 1 && is_applicable(verifier, property);
+}
+
 static void decide_unhit(Verifier *verifier, int32_t property, PropertyResult *result) {
   if (verifier->is_incomplete) {
     result->verdict = VERDICT_UNDECIDED;
@@ -114,7 +124,8 @@ static void decide_unhit(Verifier *verifier, int32_t property, PropertyResult *r
   result->vacuous = has_event && !(verifier->world->seen->raised >> property & 1);
 }
 
-static void confirm_witness(Verifier *verifier, const Witness *witness, int32_t property, PropertyResult *result) {
+static void confirm_witness(Verifier *verifier, const Witness *witness, int32_t property) {
+  PropertyResult *result = &verifier->result->properties[property];
   g_autofree char *problem = NULL;
   result->run = confirm_run(verifier->world, witness->actions, (int32_t)witness->action_count, property,
                             witness->state_violation, &problem);
@@ -128,25 +139,46 @@ static void confirm_witness(Verifier *verifier, const Witness *witness, int32_t 
   result->steps = witness->steps;
 }
 
-static void decide_hit(Verifier *verifier, int32_t property, PropertyResult *result) {
-  g_autofree char *phase = g_strdup_printf("searching a witness for %s", result->name);
+/* The properties whose hit costs as much as that of `property`, of those that are not yet decided: they are often
+ * violated by one run, and then searched once. */
+static uint64_t hit_together(const Verifier *verifier, int32_t property) {
+  uint64_t together = 0;
+  for (int32_t p = property; p < property_count(verifier); p++) {
+    bool hit = verifier->exploration->hits[p] == verifier->exploration->hits[property];
+    together |= hit && is_open(verifier, p) ? UINT64_C(1) << p : 0;
+  }
+  return together;
+}
+
+static void give_up_hit(Verifier *verifier, const Witness *witness, PropertyResult *result) {
+  result->verdict = VERDICT_UNDECIDED;
+  result->note = g_strdup("a limit was reached while a possible violation was being confirmed");
+  if (verifier->result->stopped == STOP_NOT) {
+    verifier->result->stopped = witness->stopped;
+  }
+}
+
+/* Searches the cheapest run for some of the properties that are hit together with this one, and decides those. */
+static void decide_hit(Verifier *verifier, int32_t property) {
+  uint64_t together = hit_together(verifier, property);
+  g_autofree char *phase = g_strdup_printf("searching a witness for %s", property_name(verifier, property));
   WitnessOptions options = {.memory_bytes = verifier->options->memory_bytes,
                             .phase = phase,
                             .tick = verifier->options->tick,
                             .user = verifier->options->user};
-  Witness *witness = witness_search(verifier->exploration, (unsigned)property, &options);
+  Witness *witness = witness_search(verifier->exploration, together, &options);
   verifier->result->peak_bytes = MAX(verifier->result->peak_bytes, witness->peak_bytes);
-  if (getenv("WDEBUG")) fprintf(stderr, "%s: hit %u,%u found %u,%u cone %lu generated %lu pruned %lu expanded %lu\n", result->name, (unsigned)(verifier->exploration->hits[property] >> 32), (unsigned)verifier->exploration->hits[property], witness->faults, witness->steps, witness->cone, witness->generated, witness->pruned, witness->expanded);
-  switch (witness->outcome) {
-  case WITNESS_FOUND: confirm_witness(verifier, witness, property, result); break;
-  case WITNESS_NONE: decide_unhit(verifier, property, result); break;
-  case WITNESS_LIMIT:
-    result->verdict = VERDICT_UNDECIDED;
-    result->note = g_strdup("a limit was reached while a possible violation was being confirmed");
-    if (verifier->result->stopped == STOP_NOT) {
-      verifier->result->stopped = witness->stopped;
+  uint64_t decided = witness->outcome == WITNESS_FOUND ? witness->violated : together;
+  for (int32_t p = property; p < property_count(verifier); p++) {
+    if (!(decided >> p & 1)) {
+      continue;
     }
-    break;
+    switch (witness->outcome) {
+    case WITNESS_FOUND: confirm_witness(verifier, witness, p); break;
+    case WITNESS_NONE: decide_unhit(verifier, p, &verifier->result->properties[p]); break;
+    case WITNESS_LIMIT: give_up_hit(verifier, witness, &verifier->result->properties[p]); break;
+    }
+    verifier->decided |= UINT64_C(1) << p;
   }
   witness_free(witness);
 }
@@ -155,14 +187,14 @@ static void decide_property(Verifier *verifier, int32_t property) {
   PropertyResult *result = &verifier->result->properties[property];
   result->name = g_strdup(property_name(verifier, property));
   result->is_never = property >= verifier->world->monitor_count;
-  if (!result->is_never && !verifier->world->monitors[property]->applicable(verifier->program)) {
+  if (!is_applicable(verifier, property)) {
     result->verdict = VERDICT_NOT_APPLICABLE;
-  } else if (verifier->exploration == NULL) {
+  } else if (verifier->exploration == NULL || !(exploration_hit_set(verifier->exploration) >> property & 1)) {
     decide_unhit(verifier, property, result);
-  } else if (exploration_hit_set(verifier->exploration) >> property & 1) {
-    decide_hit(verifier, property, result);
   } else {
-    decide_unhit(verifier, property, result);
+    while (is_open(verifier, property)) {
+      decide_hit(verifier, property);
+    }
   }
   result->note = result->note != NULL ? result->note : g_strdup("");
 }

@@ -18,8 +18,7 @@ typedef struct Heap {
   VEC(HeapEntry) entries;
 } Heap;
 
-/* A state reached by one sequence of actions. Its block in the pool: the zone, the zone of its representative (if the
- * search renames), the key. */
+/* A state reached by one sequence of actions. Its block in the pool: the zone, the key. */
 typedef struct Node {
   Cost cost;
   uint32_t parent;         /* STORE_NONE: initial */
@@ -27,12 +26,20 @@ typedef struct Node {
   uint32_t action_block;   /* POOL_NONE: initial */
   uint32_t initial_index;  /* of an initial node */
   uint32_t representative; /* its index in the exploration's store */
-  uint32_t next;           /* in the antichain of the representative */
   uint16_t key_bytes;
   uint16_t zone_words;
-  bool goal; /* the action that leads here violates the property */
+  uint64_t goal; /* what the action that leads here violates of the properties; 0: no goal */
   bool dead; /* covered by a younger node that is no dearer */
 } Node;
+
+/* What has been reached of a representative at some cost or less: the zone of a node, or the exact union of several.
+ * Nothing inside it has to be reached again. */
+typedef struct Cover {
+  Cost cost;
+  uint32_t next; /* block of the next one of the representative, or POOL_NONE */
+  uint32_t node; /* STORE_NONE: a union */
+  int32_t zone[];
+} Cover;
 
 typedef struct Backward {
   const Store *store;
@@ -46,9 +53,9 @@ typedef struct Search {
   const Exploration *exploration;
   const WitnessOptions *options;
   Witness *witness;
-  uint64_t property; /* one bit */
+  uint64_t properties; /* bit set */
   Cost *distances;   /* per state of the exploration: to a hit, or COST_NONE */
-  uint32_t *chains;  /* per state: the newest node of its antichain, or STORE_NONE */
+  uint32_t *covers;  /* per state: its newest Cover, or POOL_NONE */
   VEC(Node) nodes;
   Pool pool;
   Heap heap;
@@ -145,13 +152,13 @@ static void seed_hits(Search *search, Backward *backward) {
   const Store *store = backward->store;
   for (uint32_t i = 0; i < store->state_count; i++) {
     search->distances[i] = COST_NONE;
-    if ((exploration_state_violations(search->exploration, i) & search->property) != 0) {
+    if ((exploration_state_violations(search->exploration, i) & search->properties) != 0) {
       shorten(search, backward, i, 0);
     }
     const StoredEdge *edges = store_edges(store, i);
     for (uint32_t j = 0; j < store_state(store, i)->edge_count; j++) {
       const EdgeLabel *label = &store->labels.items[edge_label(edges[j])];
-      if ((label->violated & search->property) != 0) {
+      if ((label->violated & search->properties) != 0) {
         shorten(search, backward, i, label->cost);
       }
     }
@@ -180,7 +187,7 @@ static void note_peak(Search *search, uint64_t bytes) {
 
 static uint64_t search_bytes(const Search *search) {
   return store_bytes(&search->exploration->store) + search->pool.bytes +
-         search->exploration->store.state_count * (sizeof *search->distances + sizeof *search->chains) +
+         search->exploration->store.state_count * (sizeof *search->distances + sizeof *search->covers) +
          search->nodes.capacity * sizeof(Node) + search->heap.entries.capacity * sizeof(HeapEntry);
 }
 
@@ -222,12 +229,8 @@ static bool renames(const Search *search) {
   return search->exploration->canonical && search->exploration->system->representative != NULL;
 }
 
-static const int32_t *node_representative_zone(const Search *search, const Node *node) {
-  return node_zone(search, node) + (renames(search) ? node->zone_words : 0);
-}
-
 static uint8_t *node_key(const Search *search, const Node *node) {
-  return (uint8_t *)(node_zone(search, node) + node->zone_words * (renames(search) ? 2u : 1u));
+  return (uint8_t *)(node_zone(search, node) + node->zone_words);
 }
 
 static SystemState node_state(const Search *search, const Node *node) {
@@ -269,7 +272,6 @@ static Node *add_node(Search *search, const Successor *successor, Cost cost, Cos
       .action_block = initial ? POOL_NONE : keep_action(search, &successor->action),
       .initial_index = initial ? search->initial_count : 0,
       .representative = STORE_NONE,
-      .next = STORE_NONE,
   };
   heap_push(&search->heap, (HeapEntry){cost_plus(cost, distance), cost, search->nodes.count});
   vec_push(&search->nodes, node);
@@ -277,50 +279,75 @@ static Node *add_node(Search *search, const Successor *successor, Cost cost, Cos
   return &search->nodes.items[search->nodes.count - 1];
 }
 
-static void keep_state(Search *search, Node *node, SystemState state, const int32_t *representative_zone) {
+static void keep_state(Search *search, Node *node, SystemState state) {
   CHECK(state.key_bytes <= UINT16_MAX && state.zone_words <= UINT16_MAX);
   node->key_bytes = (uint16_t)state.key_bytes;
   node->zone_words = (uint16_t)state.zone_words;
   size_t zone_bytes = state.zone_words * sizeof *state.zone;
-  node->block = pool_take(&search->pool, zone_bytes * (renames(search) ? 2 : 1) + state.key_bytes);
-  if (state.zone_words > 0) {
+  node->block = pool_take(&search->pool, zone_bytes + state.key_bytes);
+  if (zone_bytes > 0) {
     memcpy(node_zone(search, node), state.zone, zone_bytes);
-    if (renames(search)) {
-      memcpy(node_zone(search, node) + state.zone_words, representative_zone, zone_bytes);
-    }
   }
   if (state.key_bytes > 0) {
     memcpy(node_key(search, node), state.key, state.key_bytes);
   }
 }
 
-static bool covers(const Search *search, uint32_t representative, const int32_t *outer, const int32_t *inner) {
-  const System *system = search->exploration->system;
-  SystemState view = store_view(&search->exploration->store, representative, outer);
-  return view.zone_words == 0 || system->covers(system->self, view, inner);
-}
+/* Forwards: what is covered */
 
-static bool is_pruned(const Search *search, uint32_t representative, const int32_t *zone, Cost cost) {
-  for (uint32_t i = search->chains[representative]; i != STORE_NONE; i = search->nodes.items[i].next) {
-    const Node *node = &search->nodes.items[i];
-    if (node->cost <= cost && covers(search, representative, node_representative_zone(search, node), zone)) {
+static Cover *cover_at(const Search *search, uint32_t block) { return pool_at(&search->pool, block); }
+
+static size_t cover_bytes(uint32_t zone_words) { return sizeof(Cover) + zone_words * sizeof(int32_t); }
+
+static bool is_pruned(const Search *search, uint32_t representative, SystemState own, Cost cost) {
+  const System *system = search->exploration->system;
+  for (uint32_t block = search->covers[representative]; block != POOL_NONE;) {
+    const Cover *cover = cover_at(search, block);
+    SystemState outer = {own.key, own.key_bytes, cover->zone, own.zone_words};
+    if (cover->cost <= cost && (own.zone_words == 0 || system->covers(system->self, outer, own.zone))) {
       return true;
     }
+    block = cover->next;
   }
   return false;
 }
 
-/* Takes what the new zone covers at no higher cost out of the antichain. */
-static void drop_covered(Search *search, uint32_t representative, const int32_t *zone, Cost cost) {
-  for (uint32_t *link = &search->chains[representative]; *link != STORE_NONE;) {
-    Node *node = &search->nodes.items[*link];
-    if (node->cost >= cost && covers(search, representative, zone, node_representative_zone(search, node))) {
-      node->dead = true;
-      *link = node->next;
+/* Whether the new cover makes an old one needless: it lies inside at no lower cost, or both have a union. */
+static bool takes_over(Search *search, SystemState own, Cover *cover, const Cover *old) {
+  const System *system = search->exploration->system;
+  SystemState outer = {own.key, own.key_bytes, cover->zone, own.zone_words};
+  if (old->cost >= cover->cost && (own.zone_words == 0 || system->covers(system->self, outer, old->zone))) {
+    if (old->node != STORE_NONE) {
+      search->nodes.items[old->node].dead = true;
+    }
+    return true;
+  }
+  if (old->cost == cover->cost && system->merge != NULL && system->merge(system->self, outer, cover->zone, old->zone)) {
+    cover->node = STORE_NONE; /* the nodes themselves live on: each is one sequence of actions */
+    return true;
+  }
+  return false;
+}
+
+static void add_cover(Search *search, uint32_t representative, SystemState own, Cost cost, uint32_t node) {
+  uint32_t new_block = pool_take(&search->pool, cover_bytes(own.zone_words));
+  Cover *cover = cover_at(search, new_block);
+  *cover = (Cover){.cost = cost, .node = node};
+  if (own.zone_words > 0) {
+    memcpy(cover->zone, own.zone, own.zone_words * sizeof *own.zone);
+  }
+  for (uint32_t *link = &search->covers[representative]; *link != POOL_NONE;) {
+    uint32_t block = *link;
+    Cover *old = cover_at(search, block);
+    if (takes_over(search, own, cover, old)) {
+      *link = old->next;
+      pool_give_back(&search->pool, block, cover_bytes(own.zone_words));
     } else {
-      link = &node->next;
+      link = &old->next;
     }
   }
+  cover->next = search->covers[representative];
+  search->covers[representative] = new_block;
 }
 
 static void add_exact_state(Search *search, const Successor *successor, Cost cost) {
@@ -334,17 +361,14 @@ static void add_exact_state(Search *search, const Successor *successor, Cost cos
     return;
   }
   CHECK(own.zone_words == store_state(store, index)->zone_words && own.zone_words == successor->state.zone_words);
-  if (is_pruned(search, index, own.zone, cost)) {
+  if (is_pruned(search, index, own, cost)) {
     search->witness->pruned++;
     return;
   }
-  drop_covered(search, index, own.zone, cost);
-  uint32_t node_index = search->nodes.count;
+  add_cover(search, index, own, cost, search->nodes.count);
   Node *node = add_node(search, successor, cost, search->distances[index]);
-  keep_state(search, node, successor->state, own.zone);
+  keep_state(search, node, successor->state);
   node->representative = index;
-  node->next = search->chains[index];
-  search->chains[index] = node_index;
 }
 
 static void take_successor(void *user, const Successor *successor) {
@@ -352,9 +376,9 @@ static void take_successor(void *user, const Successor *successor) {
   bool initial = search->parent == STORE_NONE;
   Cost before = initial ? 0 : search->nodes.items[search->parent].cost;
   Cost cost = initial ? 0 : cost_plus(before, cost_of(successor->faults, successor->steps));
-  if ((successor->violated & search->property) != 0 && cost < search->bound) {
+  if ((successor->violated & search->properties) != 0 && cost < search->bound) {
     search->bound = cost;
-    add_node(search, successor, cost, 0)->goal = true;
+    add_node(search, successor, cost, 0)->goal = successor->violated & search->properties;
   }
   add_exact_state(search, successor, cost);
   search->initial_count += initial;
@@ -370,13 +394,14 @@ static uint32_t count_actions(const Search *search, uint32_t node_index) {
   return count;
 }
 
-static void write_run(Search *search, uint32_t goal_index) {
+static void write_run(Search *search, uint32_t goal_index, uint64_t violated) {
   Witness *witness = search->witness;
   const Node *goal = &search->nodes.items[goal_index];
+  witness->violated = violated;
   witness->outcome = WITNESS_FOUND;
   witness->faults = cost_faults(goal->cost);
   witness->steps = cost_steps(goal->cost);
-  witness->state_violation = !goal->goal;
+  witness->state_violation = goal->goal == 0;
   witness->action_count = count_actions(search, goal_index);
   witness->actions = take_array(witness->action_count, sizeof *witness->actions);
   uint32_t i = goal_index;
@@ -387,21 +412,21 @@ static void write_run(Search *search, uint32_t goal_index) {
   witness->initial_index = search->nodes.items[i].initial_index;
 }
 
-/* True if the node is a goal; else its successors are generated. */
-static bool expand(Search *search, uint32_t node_index) {
+/* What of the properties the node violates; if nothing, its successors are generated. */
+static uint64_t expand(Search *search, uint32_t node_index) {
   const System *system = search->exploration->system;
   const Node *node = &search->nodes.items[node_index];
-  if (node->goal) {
-    return true;
+  if (node->goal != 0) {
+    return node->goal;
   }
   SystemState state = node_state(search, node);
-  if (system->violations != NULL && (system->violations(system->self, state) & search->property) != 0) {
-    return true;
+  uint64_t violated = system->violations != NULL ? system->violations(system->self, state) & search->properties : 0;
+  if (violated == 0) {
+    search->parent = node_index;
+    system->successors(system->self, state, false, take_successor, search);
+    search->witness->expanded++;
   }
-  search->parent = node_index;
-  system->successors(system->self, state, false, take_successor, search);
-  search->witness->expanded++;
-  return false;
+  return violated;
 }
 
 static StopReason report(Search *search, Cost level) {
@@ -442,7 +467,7 @@ static void search_forwards(Search *search) {
   while (search->heap.entries.count > 0) {
     HeapEntry entry = heap_pop(&search->heap);
     const Node *node = &search->nodes.items[entry.index];
-    if (node->dead || (entry.first >= search->bound && !node->goal)) {
+    if (node->dead || (entry.first >= search->bound && node->goal == 0)) {
       continue;
     }
     StopReason reason = check_limits(search, entry.first);
@@ -450,35 +475,34 @@ static void search_forwards(Search *search) {
       stop(search, reason);
       return;
     }
-    if (expand(search, entry.index)) {
-      write_run(search, entry.index);
+    uint64_t violated = expand(search, entry.index);
+    if (violated != 0) {
+      write_run(search, entry.index, violated);
       return;
     }
   }
 }
 
-Witness *witness_search(const Exploration *exploration, unsigned property, const WitnessOptions *options) {
-  CHECK(property < PROPERTY_BITS);
+Witness *witness_search(const Exploration *exploration, uint64_t properties, const WitnessOptions *options) {
   Witness *witness = take_array(1, sizeof *witness);
   uint32_t state_count = exploration->store.state_count;
   Search search = {
       .exploration = exploration,
       .options = options,
       .witness = witness,
-      .property = UINT64_C(1) << property,
+      .properties = properties,
       .distances = take_array(state_count, sizeof *search.distances),
-      .chains = take_array(state_count, sizeof *search.chains),
+      .covers = take_array(state_count, sizeof *search.covers),
       .bound = COST_NONE,
       .parent = STORE_NONE,
   };
-  memset(search.chains, 0xff, state_count * sizeof *search.chains);
   if (!measure_cone(&search)) {
     stop(&search, STOP_MEMORY);
   } else if (witness->cone > 0) {
     search_forwards(&search);
   }
   free(search.distances);
-  free(search.chains);
+  free(search.covers);
   vec_free(&search.nodes);
   vec_free(&search.heap.entries);
   pool_free(&search.pool);

@@ -6,7 +6,8 @@
  *   1. Backwards: Dijkstra over the exploration's reversed edges gives each state the least cost h of a way to a hit.
  *   2. Forwards: A* by f = g + h from the initial states; among equal f the larger g first, then the older node, so
  *      that it runs depth-first to the goal. A node whose representative is outside the cone is dropped; so is one
- *      that an older node of the same representative covers at a cost not above (an antichain per representative).
+ *      that lies inside what older nodes of the same representative cover at a cost not above (an antichain per
+ *      representative of zones and exact unions of zones; the nodes themselves are never joined).
  *
  * If the exploration was finished, both answers are final:
  *   - WITNESS_NONE is a *proof* that the property is not violated, wherever the hit came from. The exploration has an
@@ -46,13 +47,16 @@ typedef struct Witness {
   Action *actions;        /* in order. The last one violates the property, or leads to the state that does */
   uint32_t action_count;  /* 0: an initial state violates it */
   bool state_violation;   /* found: it is the last state that violates, seen while time passes in it */
+  uint64_t violated;      /* found: those of the properties that the run violates at its end */
   uint32_t faults, steps;
   uint64_t cone;                        /* states of the exploration with a way to a hit */
   uint64_t generated, pruned, expanded; /* nodes; pruned: generated, but covered */
   uint64_t peak_bytes;
 } Witness;
 
-Witness *witness_search(const Exploration *exploration, unsigned property, const WitnessOptions *options);
+/* `properties` is a bit set: the search ends with the cheapest run that violates any of them, and witness->violated says
+ * which. Those are then searched no further: none of them has a cheaper run. */
+Witness *witness_search(const Exploration *exploration, uint64_t properties, const WitnessOptions *options);
 void witness_free(Witness *witness);
 
 #endif

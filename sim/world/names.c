@@ -6,26 +6,33 @@
 
 /* --- one walk over all names --------------------------------------------------------------------------------------- */
 
+/* So that each visit becomes a loop of its own. */
+#define ALWAYS_INLINE __attribute__((always_inline))
+
 typedef void (*NameVisit)(void *user, FieldSort sort, Cell *cell);
 
-static void visit_fixed(const Layout *layout, State *state, NameVisit visit, void *user) {
+static inline ALWAYS_INLINE void visit_fixed(const Layout *layout, State *state, NameVisit visit, void *user) {
   for (uint32_t i = 0; i < layout->fixed_names.count; i++) {
     uint32_t at = layout->fixed_names.items[i];
-    visit(user, field_sort_at(layout->fixed.items, state->cells, at), &state->cells[at]);
-  }
-}
-
-static void visit_messages(const Layout *layout, State *state, int32_t from, int32_t end, NameVisit visit, void *user) {
-  for (int32_t m = from; m < end; m++) {
-    Cell *record = state_message(layout, state, m);
-    for (uint32_t i = 0; i < layout->message_names.count; i++) {
-      uint32_t at = layout->message_names.items[i];
-      visit(user, field_sort_at(layout->message.items, record, at), &record[at]);
+    if (state->cells[at] != 0) {
+      visit(user, field_sort_at(layout->fixed.items, state->cells, at), &state->cells[at]);
     }
   }
 }
 
-static void visit_names(const Layout *layout, State *state, NameVisit visit, void *user) {
+static inline ALWAYS_INLINE void visit_messages(const Layout *layout, State *state, int32_t from, int32_t end, NameVisit visit, void *user) {
+  for (int32_t m = from; m < end; m++) {
+    Cell *record = state_message(layout, state, m);
+    for (uint32_t i = 0; i < layout->message_names.count; i++) {
+      uint32_t at = layout->message_names.items[i];
+      if (record[at] != 0) {
+        visit(user, field_sort_at(layout->message.items, record, at), &record[at]);
+      }
+    }
+  }
+}
+
+static inline ALWAYS_INLINE void visit_names(const Layout *layout, State *state, NameVisit visit, void *user) {
   visit_fixed(layout, state, visit, user);
   visit_messages(layout, state, 0, state->message_count, visit, user);
 }

@@ -262,11 +262,24 @@ uint32_t timed_key(Timed *timed, const State *state, bool symmetric, uint8_t *ke
   return make_key(timed, state, symmetric, key, age_source);
 }
 
+/* Whether no other order of the clients is worth trying: a state whose names are renumbered is its own representative. */
+static bool is_only_itself(const Timed *timed, const State *state) {
+  int32_t permutations[NAMES_PERMUTATIONS_MAX][PROGRAM_CLIENTS_MAX];
+  int32_t count = names_permutations(timed->world, state, permutations);
+  for (int32_t c = 0; count == 1 && c < timed->world->program->client_count; c++) {
+    count += permutations[0][c] != c;
+  }
+  return count == 1;
+}
+
 static SystemState timed_representative(void *self, SystemState state) {
   Timed *timed = self;
   int32_t source[STATE_AGES_MAX + 1] = {0};
   state_unpack(&timed->world->layout, state.key, &timed->work);
   int32_t dim = timed->work.age_count + 1;
+  if (is_only_itself(timed, &timed->work)) {
+    return state;
+  }
   uint32_t bytes = make_key(timed, &timed->work, true, timed->represented_key, source);
   int32_t new_dim = timed->best.age_count + 1;
   dbm_project(timed->represented, new_dim, state.zone, dim, source);

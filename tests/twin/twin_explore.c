@@ -485,7 +485,7 @@ static void replay(const Toy *toy, const Witness *witness, int bit) {
 
 static void compare_witnesses(const Exploration *exploration, const Toy *toy, const Truth *truth) {
   for (int bit = 0; bit < BITS; bit++) {
-    Witness *witness = witness_search(exploration, (unsigned)bit, &(WitnessOptions){.phase = "twin"});
+    Witness *witness = witness_search(exploration, UINT64_C(1) << bit, &(WitnessOptions){.phase = "twin"});
     if (truth->hits[bit] == COST_NONE) {
       EXPECT(witness->outcome == WITNESS_NONE);
       tally.refuted += exploration->hits[bit] != COST_NONE;
