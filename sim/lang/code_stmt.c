@@ -34,6 +34,7 @@ Symbol code_hidden(Compiler *c, Name name, Type type) {
   if (index >= CLIENT_VARIABLES_MAX) {
     diagnostics_error(c->diagnostics, name.span, "a client has at most %d variables, loop counters and `let`s included",
                       CLIENT_VARIABLES_MAX);
+    c->exhausted = true;
     index = 0;
   }
   c->hidden_in_use |= UINT64_C(1) << index;

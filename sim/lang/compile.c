@@ -83,6 +83,9 @@ static void attach_script(Model *model, HandlerDecl *script) {
   for (int32_t i = 0; i < model->decl->service_count; i++) {
     ServiceDecl *service = model->decl->services[i];
     if (strcmp(service->name.text, script->service.text) == 0) {
+      if (service->handler_count > SERVICE_HANDLERS_MAX) {
+        return; /* check_service says so */
+      }
       HandlerDecl **more = ast_allocate(model->ast, (size_t)(service->handler_count + 1) * sizeof *more);
       for (int32_t h = 0; h < service->handler_count; h++) {
         more[h] = service->handlers[h];
