@@ -593,21 +593,22 @@ static int32_t unanswered_call(const Tale *tale, int32_t lane) {
   return is_struck ? last : NONE;
 }
 
-/* What kept the party between the moment when it first had something of the lock and `act`. */
+/* What kept the party between the beginning of its attempt, or the moment when it first had something of the lock if
+ * that is earlier, and `act`. */
 static Delay find_delay(const Tale *tale, const Party *party, int32_t act, int32_t trouble) {
   Delay delay = {NONE, NONE, NONE, NONE, NONE, NONE};
-  int32_t from = party->entry != NONE ? party->entry : 0;
+  int32_t from = party->entry != NONE ? party->entry : act;
   for (uint32_t i = 0; i < party->keys.count; i++) {
     from = MIN(from, key_at(tale, &party->keys, i)->set);
   }
+  from = MAX(0, last_before(tale, from, RUN_ATTEMPT, party->lane));
   find_pause(tale, &delay, party->lane, from, act, trouble);
   int32_t check = last_before(tale, act, RUN_COMPARE, party->lane);
   delay.check = check > from && is_yes(event_at(tale, check)) ? check : NONE;
   delay.late = late_arrival(tale, party->lane, from, act, trouble);
   delay.unanswered = unanswered_call(tale, party->lane);
-  int32_t begin = last_before(tale, from, RUN_ATTEMPT, party->lane);
   int32_t clock = last_before(tale, act, RUN_CLOCK_STEP, party->lane);
-  delay.clock = clock > begin ? clock : NONE;
+  delay.clock = clock > from ? clock : NONE;
   return delay;
 }
 
@@ -1010,8 +1011,6 @@ static void conclude_overlap(Tale *tale, const Party *stale, const Party *right,
 static void tell_overlap_without_locks(Tale *tale, const Party *older, const Party *newer) {
   Delay of_older = find_delay(tale, older, end_of(tale), newer->entry);
   Delay of_newer = find_delay(tale, newer, newer->entry, older->entry);
-  int32_t begin = last_before(tale, newer->entry, RUN_ATTEMPT, newer->lane);
-  find_pause(tale, &of_newer, newer->lane, MAX(begin, 0), newer->entry, older->entry);
   tell_entry(tale, older);
   tell_entry(tale, newer);
   if (of_older.pause != NONE) {
@@ -1115,9 +1114,14 @@ static const char *token_remark(Tale *tale, const Party *stale, const Party *rig
     return "";
   }
   if (*old == '\0' || *young == '\0') {
-    return access != NONE
+    /* A token would have been given with the lock: it tells the two apart if they got the lock in that order. */
+    bool in_order = stale->keys.count > 0 && last_set(tale, &stale->keys) < last_set(tale, &right->keys);
+    return access != NONE && in_order
                ? words(tale, "; a fencing token that %s checks on reads and writes would have stopped it", store)
                : "";
+  }
+  if (g_ascii_strtoll(old, NULL, 10) >= g_ascii_strtoll(young, NULL, 10)) {
+    return words(tale, "; %s entered with token %s, and %s with %s", stale->name, old, right->name, young);
   }
   if (!shows(tale, stale->arrive, old)) {
     return words(tale, "; %s entered with token %s, but its write did not show it to %s", stale->name, old, store);
@@ -1182,6 +1186,11 @@ static const char *write_conclusion(Tale *tale, const Party *stale, const Party 
 }
 
 static void tell_write(Tale *tale, const Party *stale, const Party *right) {
+  if (!takes_from(tale, stale, right) && takes_from(tale, right, stale)) { /* the lock was lost by who entered later */
+    bool in_order = stale->entry < right->entry;
+    tell_overlap(tale, in_order ? stale : right, in_order ? right : stale);
+    return;
+  }
   int32_t act = stale->send != NONE ? stale->send : stale->write;
   Delay delay = find_delay(tale, stale, act, trouble_since(tale, stale, right));
   tell_entry(tale, stale);
@@ -1353,8 +1362,15 @@ static void tell_release_delay(Tale *tale, const Party *culprit, const Key *lock
     return;
   }
   Delay delay = {NONE, NONE, NONE, NONE, NONE, NONE};
-  find_pause(tale, &delay, culprit->lane, own != NULL ? own->set : 0, culprit->send,
+  int32_t begin = MAX(0, last_before(tale, culprit->send, RUN_ATTEMPT, culprit->lane));
+  find_pause(tale, &delay, culprit->lane, begin, culprit->send,
              own != NULL && own->gone != NONE ? own->gone : lock->set);
+  if (delay.pause != NONE) {
+    int32_t check = last_before(tale, culprit->send, RUN_COMPARE, culprit->lane);
+    delay.check = check > begin && is_yes(event_at(tale, check)) ? check : NONE;
+    reason(tale, "%s sent `%s` only at %s, because %s", culprit->name, text, when(tale, culprit->send),
+           pause_clause(tale, &delay));
+  }
   if (event_at(tale, culprit->arrive)->flag_late) {
     reason(tale, "`%s` arrived only at %s, because it was late: sent at %s, it took %s", text,
            when(tale, culprit->arrive), when(tale, culprit->send),
@@ -1362,11 +1378,6 @@ static void tell_release_delay(Tale *tale, const Party *culprit, const Key *lock
   } else if (culprit->send < lock->set) {
     reason(tale, "`%s` was sent at %s, before %s had set the lock, and arrived after", text, when(tale, culprit->send),
            name_of(tale, lock->owner));
-  } else if (delay.pause != NONE) {
-    int32_t check = last_before(tale, culprit->send, RUN_COMPARE, culprit->lane);
-    delay.check = own != NULL && check > own->set && is_yes(event_at(tale, check)) ? check : NONE;
-    reason(tale, "%s sent `%s` only at %s, because %s", culprit->name, text, when(tale, culprit->send),
-           pause_clause(tale, &delay));
   }
 }
 

@@ -15,8 +15,9 @@ static bool shows_violation(Clocked *clocked, int32_t property) {
   return clocked_violated(clocked) & bit || clocked_violated_now(clocked) & bit;
 }
 
-static Run *explained(const World *world, Clocked *clocked, int32_t property) {
+static Run *explained(const World *world, Clocked *clocked, int32_t property, int64_t end_ns) {
   Run *run = clocked_take_run(clocked);
+  run->end_ns = end_ns;
   if (property < world->monitor_count) {
     why_explain(run, world->monitors[property]->name, NULL);
   } else {
@@ -52,8 +53,8 @@ Run *confirm_run(const World *world, const Action *actions, int32_t count, int32
   } else if (!shows_violation(clocked, property)) {
     *problem = g_strdup("the witness, executed, violates nothing");
   } else {
-    run = explained(world, clocked, property);
-    run->end_ns = look != NO_INDEX && (count == 0 || times_ns[count] > times_ns[count - 1]) ? times_ns[count] : 0;
+    bool later = look != NO_INDEX && (count == 0 || times_ns[count] > times_ns[count - 1]);
+    run = explained(world, clocked, property, later ? times_ns[count] : 0);
   }
   clocked_free(clocked);
   return run;
@@ -89,8 +90,7 @@ bool replay_run(const Program *program, const Run *recorded, Run **replayed, cha
     *mismatch = g_strdup_printf("step %d: %s", i, clocked_refusal(clocked));
     *replayed = clocked_take_run(clocked);
   } else if (property >= 0 && shows_violation(clocked, property)) {
-    *replayed = explained(world, clocked, property);
-    (*replayed)->end_ns = recorded->end_ns;
+    *replayed = explained(world, clocked, property, recorded->end_ns);
   } else {
     *replayed = clocked_take_run(clocked);
   }

@@ -18,18 +18,27 @@ typedef struct Heap {
   VEC(HeapEntry) entries;
 } Heap;
 
-/* A state reached by one sequence of actions. Its block in the pool: the zone, the key. */
+/* One way into a node: an action from another one. */
+typedef struct Link {
+  uint32_t next;         /* block of another way, or POOL_NONE */
+  uint32_t parent;       /* a node */
+  uint32_t action_block;
+} Link;
+
+/* A state with all that is reached of it at one cost by sequences of actions whose zones have an exact union: nodes are
+ * joined until they are expanded. Its block in the pool: the zone, the key. */
 typedef struct Node {
   Cost cost;
-  uint32_t parent;         /* STORE_NONE: initial */
+  uint32_t links;          /* block of the first Link; POOL_NONE: initial */
   uint32_t block;          /* POOL_NONE: a goal, which needs no state */
-  uint32_t action_block;   /* POOL_NONE: initial */
   uint32_t initial_index;  /* of an initial node */
   uint32_t representative; /* its index in the exploration's store */
   uint16_t key_bytes;
   uint16_t zone_words;
   uint64_t goal; /* what the action that leads here violates of the properties; 0: no goal */
-  bool dead; /* covered by a younger node that is no dearer */
+  bool dead; /* covered by, or joined to, a younger node that is no dearer */
+  bool expanded;
+  bool leads; /* to the goal: marked when there is one */
 } Node;
 
 /* What has been reached of a representative at some cost or less: the zone of a node, or the exact union of several.
@@ -262,18 +271,30 @@ static Action kept_action(const Search *search, uint32_t block) {
   return action;
 }
 
-/* Adds a node with everything but its state, and queues it: h is 0 for a goal. */
-static Node *add_node(Search *search, const Successor *successor, Cost cost, Cost distance) {
+static Link *link_at(const Search *search, uint32_t block) { return pool_at(&search->pool, block); }
+
+/* The way into a new node from the one that is expanded. */
+static uint32_t keep_link(Search *search, const Action *action) {
+  uint32_t action_block = keep_action(search, action);
+  uint32_t block = pool_take(&search->pool, sizeof(Link));
+  *link_at(search, block) = (Link){POOL_NONE, search->parent, action_block};
+  return block;
+}
+
+/* Adds a node with everything but its state, and queues it: h is 0 for a goal. Among equal f the smaller g first: what
+ * may be joined to a node is there before it is expanded; but goals before all. */
+static Node *add_node(Search *search, const Successor *successor, Cost cost, Cost distance, uint64_t goal) {
   bool initial = search->parent == STORE_NONE;
   Node node = {
       .cost = cost,
-      .parent = search->parent,
+      .links = initial ? POOL_NONE : keep_link(search, &successor->action),
       .block = POOL_NONE,
-      .action_block = initial ? POOL_NONE : keep_action(search, &successor->action),
       .initial_index = initial ? search->initial_count : 0,
       .representative = STORE_NONE,
+      .goal = goal,
   };
-  heap_push(&search->heap, (HeapEntry){cost_plus(cost, distance), cost, search->nodes.count});
+  Cost second = goal != 0 ? COST_NONE : COST_NONE - 1 - cost;
+  heap_push(&search->heap, (HeapEntry){cost_plus(cost, distance), second, search->nodes.count});
   vec_push(&search->nodes, node);
   search->witness->generated++;
   return &search->nodes.items[search->nodes.count - 1];
@@ -312,6 +333,27 @@ static bool is_pruned(const Search *search, uint32_t representative, SystemState
   return false;
 }
 
+/* Joins an older node, not yet expanded, to a new one with the same key and cost: their zones have an exact union. */
+static bool join_nodes(Search *search, uint32_t new_index, uint32_t old_index) {
+  const System *system = search->exploration->system;
+  Node *new_node = &search->nodes.items[new_index], *old = &search->nodes.items[old_index];
+  bool same = !old->expanded && !old->dead && old->links != POOL_NONE && new_node->links != POOL_NONE &&
+              old->key_bytes == new_node->key_bytes &&
+              memcmp(node_key(search, old), node_key(search, new_node), old->key_bytes) == 0;
+  if (!same || !system->merge(system->self, node_state(search, new_node), node_zone(search, new_node),
+                              node_zone(search, old))) {
+    return false;
+  }
+  Link *last = link_at(search, old->links);
+  while (last->next != POOL_NONE) {
+    last = link_at(search, last->next);
+  }
+  last->next = new_node->links;
+  new_node->links = old->links;
+  old->dead = true;
+  return true;
+}
+
 /* Whether the new cover makes an old one needless: it lies inside at no lower cost, or both have a union. */
 static bool takes_over(Search *search, SystemState own, Cover *cover, const Cover *old) {
   const System *system = search->exploration->system;
@@ -323,7 +365,8 @@ static bool takes_over(Search *search, SystemState own, Cover *cover, const Cove
     return true;
   }
   if (old->cost == cover->cost && system->merge != NULL && system->merge(system->self, outer, cover->zone, old->zone)) {
-    cover->node = STORE_NONE; /* the nodes themselves live on: each is one sequence of actions */
+    bool joined = cover->node != STORE_NONE && old->node != STORE_NONE && join_nodes(search, cover->node, old->node);
+    cover->node = joined ? cover->node : STORE_NONE; /* else the nodes live on, each with its own zone */
     return true;
   }
   return false;
@@ -365,10 +408,11 @@ static void add_exact_state(Search *search, const Successor *successor, Cost cos
     search->witness->pruned++;
     return;
   }
-  add_cover(search, index, own, cost, search->nodes.count);
-  Node *node = add_node(search, successor, cost, search->distances[index]);
+  uint32_t node_index = search->nodes.count;
+  Node *node = add_node(search, successor, cost, search->distances[index], 0);
   keep_state(search, node, successor->state);
   node->representative = index;
+  add_cover(search, index, own, cost, node_index);
 }
 
 static void take_successor(void *user, const Successor *successor) {
@@ -378,7 +422,7 @@ static void take_successor(void *user, const Successor *successor) {
   Cost cost = initial ? 0 : cost_plus(before, cost_of(successor->faults, successor->steps));
   if ((successor->violated & search->properties) != 0 && cost < search->bound) {
     search->bound = cost;
-    add_node(search, successor, cost, 0)->goal = successor->violated & search->properties;
+    add_node(search, successor, cost, 0, successor->violated & search->properties);
   }
   add_exact_state(search, successor, cost);
   search->initial_count += initial;
@@ -386,30 +430,233 @@ static void take_successor(void *user, const Successor *successor) {
 
 /* Forwards: the search */
 
-static uint32_t count_actions(const Search *search, uint32_t node_index) {
-  uint32_t count = 0;
-  for (uint32_t i = node_index; search->nodes.items[i].parent != STORE_NONE; i = search->nodes.items[i].parent) {
-    count++;
+/* Backwards once more: from the goal to one sequence of actions. The nodes that lead to the goal, with the links
+ * between them, hold at least one run that goes all the way; it is walked forwards again with unjoined zones, depth
+ * first, and a way that ends early is remembered by the zone that was lost on it. */
+
+/* A way out of a node that leads to the goal. */
+typedef struct Exit {
+  uint32_t from, to; /* nodes */
+  uint32_t action_block;
+} Exit;
+
+/* A state on the walk. */
+typedef struct Stand {
+  uint8_t *key;
+  int32_t *zone;
+  uint32_t key_bytes, zone_words;
+} Stand;
+
+typedef struct Lost {
+  uint32_t next; /* block */
+  int32_t zone[];
+} Lost;
+
+typedef struct Walk {
+  Search *search;
+  VEC(Exit) exits; /* sorted by `from` */
+  uint32_t *lost;  /* per node: block of the first Lost */
+  uint32_t goal_index;
+  VEC(uint32_t) path; /* action blocks */
+  /* What the successors are matched with, and what matches */
+  Action action;
+  uint32_t target;
+  VEC(Stand) matches;
+  bool reaches_goal;
+} Walk;
+
+static void mark_leading(Search *search, uint32_t goal_index) {
+  VEC(uint32_t) todo = {0};
+  vec_push(&todo, goal_index);
+  search->nodes.items[goal_index].leads = true;
+  while (todo.count > 0) {
+    uint32_t block = search->nodes.items[todo.items[--todo.count]].links;
+    for (; block != POOL_NONE; block = link_at(search, block)->next) {
+      Node *parent = &search->nodes.items[link_at(search, block)->parent];
+      if (!parent->leads) {
+        parent->leads = true;
+        vec_push(&todo, link_at(search, block)->parent);
+      }
+    }
   }
-  return count;
+  vec_free(&todo);
+}
+
+static int compare_exits(const void *a, const void *b) {
+  const Exit *x = a, *y = b;
+  if (x->from != y->from) {
+    return x->from < y->from ? -1 : 1;
+  }
+  return x->to != y->to ? (x->to < y->to ? -1 : 1) : (x->action_block > y->action_block) - (x->action_block < y->action_block);
+}
+
+static void list_exits(Walk *walk) {
+  Search *search = walk->search;
+  for (uint32_t i = 0; i < search->nodes.count; i++) {
+    uint32_t block = search->nodes.items[i].leads ? search->nodes.items[i].links : POOL_NONE;
+    for (; block != POOL_NONE; block = link_at(search, block)->next) {
+      vec_push(&walk->exits, ((Exit){link_at(search, block)->parent, i, link_at(search, block)->action_block}));
+    }
+  }
+  if (walk->exits.count > 0) {
+    qsort(walk->exits.items, walk->exits.count, sizeof(Exit), compare_exits);
+  }
+}
+
+static uint32_t first_exit(const Walk *walk, uint32_t node) {
+  uint32_t low = 0, high = walk->exits.count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (walk->exits.items[middle].from < node) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+static Stand stand_on(SystemState state) {
+  Stand stand = {take_array(state.key_bytes + 1, 1), take_array(state.zone_words + 1, sizeof(int32_t)), state.key_bytes,
+                 state.zone_words};
+  if (state.key_bytes > 0) {
+    memcpy(stand.key, state.key, state.key_bytes);
+  }
+  if (state.zone_words > 0) {
+    memcpy(stand.zone, state.zone, state.zone_words * sizeof *state.zone);
+  }
+  return stand;
+}
+
+static void stand_free(Stand *stand) {
+  free(stand->key);
+  free(stand->zone);
+}
+
+static void match_successor(void *user, const Successor *successor) {
+  Walk *walk = user;
+  const Action *action = &successor->action;
+  bool same = action->kind == walk->action.kind && action->subject == walk->action.subject &&
+              action->object == walk->action.object && action->choice_count == walk->action.choice_count &&
+              memcmp(action->choices, walk->action.choices, action->choice_count) == 0;
+  if (!same) {
+    return;
+  }
+  const Node *target = &walk->search->nodes.items[walk->target];
+  if (target->goal != 0) {
+    walk->reaches_goal |= (successor->violated & target->goal) == target->goal;
+  } else if (target->key_bytes == successor->state.key_bytes &&
+             memcmp(node_key(walk->search, target), successor->state.key, target->key_bytes) == 0) {
+    vec_push(&walk->matches, stand_on(successor->state));
+  }
+}
+
+static bool is_lost(const Walk *walk, uint32_t node, SystemState state) {
+  const System *system = walk->search->exploration->system;
+  for (uint32_t block = walk->lost[node]; block != POOL_NONE;) {
+    const Lost *lost = pool_at(&walk->search->pool, block);
+    SystemState outer = {state.key, state.key_bytes, lost->zone, state.zone_words};
+    if (state.zone_words == 0 || system->covers(system->self, outer, state.zone)) {
+      return true;
+    }
+    block = lost->next;
+  }
+  return false;
+}
+
+static void remember_lost(Walk *walk, uint32_t node, SystemState state) {
+  uint32_t block = pool_take(&walk->search->pool, sizeof(Lost) + state.zone_words * sizeof(int32_t));
+  Lost *lost = pool_at(&walk->search->pool, block);
+  lost->next = walk->lost[node];
+  if (state.zone_words > 0) {
+    memcpy(lost->zone, state.zone, state.zone_words * sizeof *state.zone);
+  }
+  walk->lost[node] = block;
+}
+
+static bool walk_from(Walk *walk, uint32_t node, SystemState state);
+
+/* Tries one way out; depth is bounded by the steps of the run. */
+static bool walk_through(Walk *walk, const Exit *way, SystemState state) {
+  const System *system = walk->search->exploration->system;
+  walk->action = kept_action(walk->search, way->action_block);
+  walk->target = way->to;
+  walk->reaches_goal = false;
+  uint32_t begin = walk->matches.count;
+  system->successors(system->self, state, false, match_successor, walk);
+  vec_push(&walk->path, way->action_block);
+  bool found = walk->reaches_goal;
+  uint32_t end = walk->matches.count;
+  for (uint32_t i = begin; i < end && !found; i++) {
+    Stand stand = walk->matches.items[i];
+    found = walk_from(walk, way->to, (SystemState){stand.key, stand.key_bytes, stand.zone, stand.zone_words});
+  }
+  while (walk->matches.count > begin) {
+    stand_free(&walk->matches.items[--walk->matches.count]);
+  }
+  walk->path.count -= !found;
+  return found;
+}
+
+static bool walk_from(Walk *walk, uint32_t node, SystemState state) {
+  const System *system = walk->search->exploration->system;
+  if (node == walk->goal_index) {
+    return (system->violations(system->self, state) & walk->search->properties) != 0;
+  }
+  if (is_lost(walk, node, state)) {
+    return false;
+  }
+  for (uint32_t i = first_exit(walk, node); i < walk->exits.count && walk->exits.items[i].from == node; i++) {
+    Exit way = walk->exits.items[i];
+    if (walk_through(walk, &way, state)) {
+      return true;
+    }
+  }
+  remember_lost(walk, node, state);
+  return false;
+}
+
+/* Fills witness->actions; false if no way leads through, which the union of exact zones rules out. */
+static bool walk_to_goal(Search *search, uint32_t goal_index) {
+  Witness *witness = search->witness;
+  Walk walk = {.search = search, .goal_index = goal_index, .lost = take_array(search->nodes.count, sizeof *walk.lost)};
+  bool found = false;
+  mark_leading(search, goal_index);
+  list_exits(&walk);
+  for (uint32_t i = 0; i < search->nodes.count && !found; i++) {
+    const Node *node = &search->nodes.items[i];
+    if (node->leads && node->links == POOL_NONE && node->goal != 0) {
+      witness->initial_index = node->initial_index; /* initial, and a violation by itself */
+      found = true;
+    } else if (node->leads && node->links == POOL_NONE) {
+      Stand stand = stand_on(node_state(search, node));
+      witness->initial_index = node->initial_index;
+      found = walk_from(&walk, i, (SystemState){stand.key, stand.key_bytes, stand.zone, stand.zone_words});
+      stand_free(&stand);
+    }
+  }
+  witness->action_count = walk.path.count;
+  witness->actions = take_array(walk.path.count, sizeof *witness->actions);
+  for (uint32_t i = 0; i < walk.path.count; i++) {
+    witness->actions[i] = kept_action(search, walk.path.items[i]);
+  }
+  vec_free(&walk.exits);
+  vec_free(&walk.path);
+  vec_free(&walk.matches);
+  free(walk.lost);
+  return found;
 }
 
 static void write_run(Search *search, uint32_t goal_index, uint64_t violated) {
   Witness *witness = search->witness;
-  const Node *goal = &search->nodes.items[goal_index];
+  Node goal = search->nodes.items[goal_index];
   witness->violated = violated;
   witness->outcome = WITNESS_FOUND;
-  witness->faults = cost_faults(goal->cost);
-  witness->steps = cost_steps(goal->cost);
-  witness->state_violation = goal->goal == 0;
-  witness->action_count = count_actions(search, goal_index);
-  witness->actions = take_array(witness->action_count, sizeof *witness->actions);
-  uint32_t i = goal_index;
-  for (uint32_t left = witness->action_count; left > 0; left--) {
-    witness->actions[left - 1] = kept_action(search, search->nodes.items[i].action_block);
-    i = search->nodes.items[i].parent;
-  }
-  witness->initial_index = search->nodes.items[i].initial_index;
+  witness->faults = cost_faults(goal.cost);
+  witness->steps = cost_steps(goal.cost);
+  witness->state_violation = goal.goal == 0;
+  bool found = walk_to_goal(search, goal_index);
+  CHECK(found);
 }
 
 /* What of the properties the node violates; if nothing, its successors are generated. */
@@ -423,6 +670,7 @@ static uint64_t expand(Search *search, uint32_t node_index) {
   uint64_t violated = system->violations != NULL ? system->violations(system->self, state) & search->properties : 0;
   if (violated == 0) {
     search->parent = node_index;
+    search->nodes.items[node_index].expanded = true;
     system->successors(system->self, state, false, take_successor, search);
     search->witness->expanded++;
   }

@@ -4,10 +4,12 @@
  * hit is searched again, with exact zones (each successor's zone as the System gives it, nothing joined) and with
  * process names that stay put, inside the *cone*: the states from which the exploration sees a way to the hit.
  *   1. Backwards: Dijkstra over the exploration's reversed edges gives each state the least cost h of a way to a hit.
- *   2. Forwards: A* by f = g + h from the initial states; among equal f the larger g first, then the older node, so
- *      that it runs depth-first to the goal. A node whose representative is outside the cone is dropped; so is one
- *      that lies inside what older nodes of the same representative cover at a cost not above (an antichain per
- *      representative of zones and exact unions of zones; the nodes themselves are never joined).
+ *   2. Forwards: A* by f = g + h from the initial states; among equal f the smaller g first, then the older node. A node
+ *      whose representative is outside the cone is dropped; so is one that lies inside what other nodes of the same
+ *      representative cover at a cost not above. A node that waits is joined to a new one with the same key and cost if
+ *      their union is exact (System.merge), and keeps all its ways in: the interleavings of independent steps.
+ *   3. When a goal leaves the heap: the nodes and ways that lead to it are walked forwards again from the initial
+ *      state with unjoined zones, depth first, remembering zones that are lost on the way, to one sequence of actions.
  *
  * If the exploration was finished, both answers are final:
  *   - WITNESS_NONE is a *proof* that the property is not violated, wherever the hit came from. The exploration has an
@@ -18,7 +20,8 @@
  *     heap: the first has the least g. A node is only ever dropped for one that reaches as much at no higher cost.
  * If it was stopped by a limit, WITNESS_FOUND is a real run, though perhaps not the cheapest, and NONE means nothing.
  *
- * The run has times: exact zones are exact for action sequences. Deterministic. While a System hands out successors,
+ * The run has times: unjoined zones are exact for action sequences, and exact unions hold no point that none of them
+ * has, so some walk arrives. Deterministic. While a System hands out successors,
  * its representative and covers are called.
  */
 #ifndef LOCKSTEP_EXPLORE_WITNESS_H

@@ -749,6 +749,58 @@ static void test_a_late_read(void **state) {
               "and writes would have stopped it"));
 }
 
+/* A's last grant is late, and A looks at no clock: it enters after B, and B's write is the one that comes after. */
+static void test_a_write_after_that_of_one_without_a_lock(void **state) {
+  (void)state;
+  Maker m = make_redlock();
+  step_at(&m, 0);
+  numbered(&m, RUN_ATTEMPT, A, -1, 1);
+  int32_t request = send_to(&m, A, NODE, call_of(A));
+  step_at(&m, 3 * MS);
+  arrive(&m, NODE, A, request, call_of(A));
+  lock(&m, NODE, "none", "a1", A);
+  answer(&m, NODE, A, request, "ok");
+  int32_t grant = m.next_message - 1;
+  expire(&m, 0, 1, 10003);
+  acquire(&m, B, 10010, 0, 1);
+  enter(&m, B, "");
+  step_at(&m, 10020 * MS);
+  arrive(&m, A, NODE, grant, "ok")->flag_late = true;
+  enter(&m, A, "");
+  write_store(&m, A, "write()", 10024);
+  step_at(&m, 10030 * MS);
+  write_store(&m, B, "write()", 10034);
+  assert_explained(
+      &m, "fencing", NULL, B, A,
+      "store applies a write of B at 10.034 s, after one at 10.024 s of A, who entered later (at 10.020 s, B "
+      "at 10.016 s)",
+      REASONS("B was right to enter at 10.016 s, because A's lock had expired on node[0] at 10.003 s and B "
+              "had got it there at 10.013 s",
+              "A entered only at 10.020 s, because `ok` of node[0], sent at 0.003 s, arrived late, at "
+              "10.020 s",
+              "So A entered on a lock that had run out: the assumption failed that it gets there in time"));
+}
+
+/* Without a lock variable nobody knows what a token would have been. */
+static void test_no_token_is_promised_where_no_lock_is_known(void **state) {
+  (void)state;
+  Maker m = make_redlock();
+  step_at(&m, 10 * MS);
+  enter(&m, A, "");
+  int32_t write = send_to(&m, A, STORE, "write()");
+  step_at(&m, 20 * MS);
+  enter(&m, B, "");
+  write_store(&m, B, "write()", 22);
+  handled(&m, A, write, "write()", RUN_COMMIT, 30);
+  assert_explained(
+      &m, "fencing", NULL, A, B,
+      "store applies a write of A at 0.030 s, after one at 0.022 s of B, who entered later (at 0.020 s, A at "
+      "0.010 s)",
+      REASONS("The write of A came after B entered at 0.020 s, because it was still on its way: sent at "
+              "0.010 s, it arrived at 0.030 s",
+              "So the write of A came when B had entered after it"));
+}
+
 /* A gives up waiting for its write and lets the lock go; the write comes when B has written. */
 static void test_a_write_that_outlives_its_lock(void **state) {
   (void)state;
@@ -854,6 +906,32 @@ static void test_a_pause_before_a_naked_del(void **state) {
           "B was right to set it at 10.023 s, because it was free then",
           "A sent `del()` only at 10.500 s, because it was paused from 0.500 s to 10.500 s, right after it had found "
           "age(since) < 9.898s true",
+          "So `del()` freed a lock that its attempt had not set; a release that compares the owner first would have "
+          "left it"));
+}
+
+/* The pause ends before the lock does, but the `del` is on its way when another one sets it. */
+static void test_a_naked_del_on_its_way(void **state) {
+  (void)state;
+  Maker m = make_redlock();
+  acquire(&m, A, 0, 0, 1);
+  enter(&m, A, "");
+  pause_a(&m, 500);
+  resume_a(&m, 10000, 500);
+  int32_t message = send_to(&m, A, NODE, "del()");
+  expire(&m, 0, 1, 10003);
+  acquire(&m, B, 10004, 0, 1);
+  step_at(&m, 10012 * MS);
+  arrive(&m, NODE, A, message, "del()");
+  lock(&m, NODE, "b1", "none", -1);
+  assert_explained(
+      &m, "owner_release", NULL, A, B, "`del()` of A frees the lock of B on node[0] at 10.012 s (b1, set at 10.007 s)",
+      REASONS(
+          "It was no longer the lock of A, who had set it at 0.003 s, because it had expired on node[0] at 10.003 s",
+          "B was right to set it at 10.007 s, because it was free then",
+          "A sent `del()` only at 10.000 s, because it was paused from 0.500 s to 10.000 s, right after it had found "
+          "age(since) < 9.898s true",
+          "`del()` was sent at 10.000 s, before B had set the lock, and arrived after",
           "So `del()` freed a lock that its attempt had not set; a release that compares the owner first would have "
           "left it"));
 }
@@ -1063,10 +1141,13 @@ int main(void) {
       cmocka_unit_test(test_a_late_write),
       cmocka_unit_test(test_a_pause_and_a_write_on_its_way),
       cmocka_unit_test(test_a_late_read),
+      cmocka_unit_test(test_a_write_after_that_of_one_without_a_lock),
+      cmocka_unit_test(test_no_token_is_promised_where_no_lock_is_known),
       cmocka_unit_test(test_a_write_that_outlives_its_lock),
       cmocka_unit_test(test_a_write_on_its_way),
       cmocka_unit_test(test_a_naked_del_after_the_expiry),
       cmocka_unit_test(test_a_pause_before_a_naked_del),
+      cmocka_unit_test(test_a_naked_del_on_its_way),
       cmocka_unit_test(test_a_del_of_a_lock_that_it_never_had),
       cmocka_unit_test(test_a_del_of_another_round),
       cmocka_unit_test(test_two_wait_for_each_other),
