@@ -250,8 +250,12 @@ Verification *verify(const Program *program, const VerifyOptions *options) {
   verifier.result = g_new0(Verification, 1);
   verifier.findings = g_array_new(FALSE, TRUE, sizeof(Finding));
   verifier.world = world_new(program, property_monitors, PROPERTY_COUNT);
-  verifier.timed = timed_new(verifier.world, &too_large_us);
-  if (verifier.timed == NULL) {
+  verifier.timed = verifier.world->too_large ? NULL : timed_new(verifier.world, &too_large_us);
+  if (verifier.world->too_large) {
+    add_finding(&verifier, "overflow", (Span){0},
+                g_strdup("this scenario has too many processes, variables or timers for one state: make it smaller"));
+    give_up(&verifier, "the scenario is too large");
+  } else if (verifier.timed == NULL) {
     g_autofree char *text = run_time_text(too_large_us * 1000);
     add_finding(&verifier, "constant", (Span){0},
                 g_strdup_printf("the duration of %s s is too large beside the finest one of this model: use rounder times",

@@ -63,8 +63,7 @@ typedef int (*RecordOrder)(const void *context, const Cell *a, const Cell *b);
 /* Insertion sort of messages from .. end: stable, and nearly always nothing to do. */
 static void sort_records(const Layout *layout, State *state, int32_t from, RecordOrder order, const void *context) {
   uint32_t cells = layout->message.count;
-  Cell held[128];
-  CHECK(cells <= 128);
+  Cell held[MESSAGE_CELLS_MAX];
   for (int32_t m = from + 1; m < state->message_count; m++) {
     Cell *record = state_message(layout, state, m);
     int32_t to = m;

@@ -99,6 +99,8 @@ typedef enum MessageKind { MESSAGE_ASK = 1, MESSAGE_TELL, MESSAGE_REPLY } Messag
 
 #define STATE_CELLS_MAX 3072
 #define STATE_MESSAGES_MAX 64
+#define MESSAGE_CELLS_MAX 128
+#define THINGS_MAX 256 /* pending at once */
 #define STATE_AGES_MAX 60
 #define STATE_NAMES_MAX 200 /* tokens, tickets, holdings of one state, each */
 

@@ -404,7 +404,7 @@ static void arrive_at_server(Step *step, const Cell *record) {
 
 static void arrive(Step *step, int32_t message) {
   const Layout *layout = &step->world->layout;
-  Cell record[128];
+  Cell record[MESSAGE_CELLS_MAX];
   memcpy(record, state_message(layout, step->state, message), layout->message.count * sizeof(Cell));
   state_remove_message(layout, step->state, message);
   step->client = record[MESSAGE_CLIENT] - 1;

@@ -39,7 +39,6 @@ typedef struct Thing {
   bool optional;       /* may as well never happen: a late message */
 } Thing;
 
-#define THINGS_MAX 256
 #define FAULT_ACTIONS_MAX 256
 
 /* Everything that is pending in a state; returns how many. */

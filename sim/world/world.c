@@ -307,6 +307,19 @@ static void list_names(Layout *layout) {
   }
 }
 
+/* How many things may be pending at once: see step_things. */
+static int32_t most_things(const World *world) {
+  const Program *program = world->program;
+  int32_t ages = 0, count = STATE_MESSAGES_MAX;
+  for (int32_t w = 0; w < program->wait_count; w++) {
+    ages = program->waits[w].age_count > ages ? program->waits[w].age_count : ages;
+  }
+  for (int32_t s = 0; s < program->server_count; s++) {
+    count += 1 + world_service(world, s)->timer_count;
+  }
+  return count + program->client_count * (2 + ages);
+}
+
 static void lay_out(World *world) {
   const Program *program = world->program;
   Layout *layout = &world->layout;
@@ -335,7 +348,8 @@ static void lay_out(World *world) {
     }
   }
   list_names(layout);
-  CHECK(layout->fixed.count + STATE_MESSAGES_MAX * layout->message.count <= STATE_CELLS_MAX);
+  world->too_large = layout->fixed.count + STATE_MESSAGES_MAX * layout->message.count > STATE_CELLS_MAX ||
+                     layout->message.count > MESSAGE_CELLS_MAX || most_things(world) > THINGS_MAX;
 }
 
 int32_t world_ghost(World *world, int32_t monitor, int32_t server, FieldSort sort, int64_t most) {
