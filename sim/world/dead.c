@@ -96,8 +96,8 @@ static void find_harmless(World *world, int32_t service, int32_t handler_index) 
   }
 }
 
-/* Whether one of the values that a reply or message is made of may be a token: anything but constants, what is
- * computed, and variables of other sorts right before it. */
+/* Whether one of the values that a reply or message is made of may be a token: all but constants and variables of other
+ * sorts, one instruction each right before it. */
 static bool hands_token_on(const Service *service, const Instr *code, int32_t pc) {
   const Instr *instr = &code[pc];
   int32_t count = instr->op == OP_REPLY ? instr->index : instr->op == OP_TELL ? instr->count + 1 : 0;
@@ -105,7 +105,7 @@ static bool hands_token_on(const Service *service, const Instr *code, int32_t pc
     const Instr *value = &code[pc - i];
     bool is_load = value->op == OP_LOAD && service->variables[value->index].type.sort != SORT_TOKEN &&
                    service->variables[value->index].type.sort != SORT_REPLY;
-    if (value->op != OP_PUSH && value->op != OP_NEXT && !is_load) {
+    if (value->op != OP_PUSH && !is_load) {
       return true;
     }
   }
@@ -134,9 +134,20 @@ static bool has_one_token(const Service *service) {
   return count <= 1;
 }
 
+/* A `never` may compare the variables of two servers. */
+static bool nevers_read_servers(const Program *program) {
+  for (int32_t pc = 0; pc < program->code_count; pc++) {
+    if (program->code[pc].op == OP_LOAD_OF && program->code[pc].operand >= program->client_count) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void dead_prepare(World *world) {
   const Program *program = world->program;
-  world->tokens_stay = world->one_token_each = true;
+  world->tokens_stay = true;
+  world->one_token_each = !nevers_read_servers(program);
   for (int32_t s = 0; s < program->service_count; s++) {
     const Service *service = &program->services[s];
     uint8_t ignored = 0;

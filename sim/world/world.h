@@ -49,7 +49,7 @@ struct World {
   uint8_t *harmless[PROGRAM_SERVERS_MAX];  /* per service and handler, see dead.h */
   uint8_t *touches_resource[PROGRAM_SERVERS_MAX]; /* per service and handler: it may observe or commit */
   bool tokens_stay;                        /* no server puts a token into a reply or message */
-  bool one_token_each;                     /* and none has two variables for tokens, to compare them */
+  bool one_token_each;                     /* none has two variables for tokens to compare, and no `never` reads them */
   VEC(int32_t) entry_ghosts;               /* ghost cells whose holdings are compared by their entry */
   Seen *seen;
 };

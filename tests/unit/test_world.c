@@ -120,6 +120,17 @@ static void test_a_crash_takes_requests_on_their_way_with_it(void **state) {
         NULL, "deadlock", "v");
 }
 
+/* Tokens that no client has any more are still told apart where somebody looks. */
+static void test_a_never_tells_the_tokens_of_two_servers_apart(void **state) {
+  (void)state;
+  JUDGE("model m \"\"\nuse redis\nserver node[2] : redis\nclient[1] { var key : token\n key = fresh\n"
+        " ask node[0].set_nx(key, 10s)\n key = fresh\n ask node[1].set_nx(key, 10s)\n wait 1s..1s }\n"
+        "never \"same\" { node[0].owner != none and node[0].owner == node[1].owner }\n"
+        "never \"both\" { node[0].owner != none and node[1].owner != none }\n"
+        "scenario s \"\" { latency 0s..0s }\n",
+        NULL, "same", "p", "both", "v");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_an_ask_without_a_time_out_waits_for_ever_for_a_lost_message),
@@ -127,6 +138,7 @@ int main(void) {
       cmocka_unit_test(test_an_instant_that_is_shared_counts_as_shared),
       cmocka_unit_test(test_a_clock_step_brings_an_expiry_forward_by_its_length),
       cmocka_unit_test(test_a_wait_ends_as_soon_as_its_until_holds),
+      cmocka_unit_test(test_a_never_tells_the_tokens_of_two_servers_apart),
       cmocka_unit_test(test_rounds_end_the_clients),
       cmocka_unit_test(test_a_crash_takes_requests_on_their_way_with_it),
   };
