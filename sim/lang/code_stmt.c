@@ -19,7 +19,7 @@ Symbol code_hidden(Compiler *c, Name name, Type type) {
     }
   }
   if (index == c->variables.count && index < CLIENT_VARIABLES_MAX) {
-    Variable added = {.name = hidden, .type = type, .initial_sort = SORT_NONE, .span = name.span};
+    Variable added = {.name = hidden, .type = type, .extent = {.count = 1}, .initial_sort = SORT_NONE, .span = name.span};
     if (type.sort == SORT_INT || type.sort == SORT_BOOL || type.sort == SORT_SERVER) {
       added.initial_sort = type.sort;
       added.initial = type.lo;
@@ -441,7 +441,7 @@ static void code_critical(Compiler *c, const Stmt *stmt) {
     diagnostics_error(c->diagnostics, stmt->span, "a critical section inside another is not supported yet");
     return;
   }
-  Critical critical = {.has_fence = stmt->value != NULL, .span = stmt->span};
+  Critical critical = {.has_fence = stmt->value != NULL, .permits = 1, .span = stmt->span};
   vec_push(&c->criticals, critical);
   code_pause_point(c, stmt->span);
   if (stmt->value != NULL) {
@@ -764,7 +764,9 @@ void code_client(Compiler *c, const ClientDecl *client) {
   Span span = client->span;
   c->dead = false;
   code_label(c);
-  c->program->kinds[c->kind].entry = (int32_t)c->code.count;
+  ClientKind *kind = &c->program->kinds[c->kind];
+  kind->entry = kind->tasks[0].entry = (int32_t)c->code.count;
+  kind->task_count = 1;
   code_attempt(c, &client->body, span);
   code_block(c, &client->body);
   code_emit(c, OP_STOP, 0, 0, span);

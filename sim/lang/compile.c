@@ -262,7 +262,7 @@ static void said_initial(Compiler *c, const Expr *said, Variable *variable) {
 }
 
 static Variable make_variable(Compiler *c, const VarDecl *decl) {
-  Variable variable = {.name = g_strdup(decl->name.text), .initial_sort = SORT_NONE, .is_lock = decl->is_lock,
+  Variable variable = {.name = g_strdup(decl->name.text), .extent = {.count = 1}, .initial_sort = SORT_NONE, .is_lock = decl->is_lock,
                        .span = decl->name.span};
   variable_type(c, &decl->type, &variable.type);
   if (decl->initial == NULL) {
@@ -329,7 +329,7 @@ static void collect_words(Compiler *c, const ServiceDecl *service, const Handler
 }
 
 static void declare_handler(const HandlerDecl *decl, Handler *handler) {
-  *handler = (Handler){.name = g_strdup(decl->name.text), .param_count = decl->param_count, .entry = NO_INDEX,
+  *handler = (Handler){.name = g_strdup(decl->name.text), .param_count = decl->param_count, .entry = NO_INDEX, .guard = NO_INDEX,
                        .reply_count = most_replies(&decl->body), .span = decl->span};
   for (int32_t i = 0; i < decl->param_count; i++) {
     handler->param_names[i] = g_strdup(decl->params[i].text);
@@ -339,6 +339,7 @@ static void declare_handler(const HandlerDecl *decl, Handler *handler) {
 static void declare_service(Compiler *c, const ServiceDecl *decl, Service *service) {
   service->name = g_strdup(decl->name.text);
   service->text = g_strdup(decl->text);
+  service->lost_entry = NO_INDEX;
   service->handlers = g_new0(Handler, (size_t)decl->handler_count + 1);
   for (; service->handler_count < decl->handler_count; service->handler_count++) {
     const HandlerDecl *handler = decl->handlers[service->handler_count];
@@ -348,7 +349,8 @@ static void declare_service(Compiler *c, const ServiceDecl *decl, Service *servi
   service->timers = g_new0(Timer, (size_t)decl->timer_count + 1);
   for (; service->timer_count < decl->timer_count; service->timer_count++) {
     const TimerDecl *timer = &decl->timers[service->timer_count];
-    service->timers[service->timer_count] = (Timer){g_strdup(timer->name.text), timer->on_wall, NO_INDEX, timer->name.span, 0};
+    service->timers[service->timer_count] = 
+        (Timer){.name = g_strdup(timer->name.text), .on_wall = timer->on_wall, .extent = {.count = 1}, .entry = NO_INDEX, .span = timer->name.span};
   }
   service->variables = g_new0(Variable, (size_t)decl->variable_count + 1);
   for (; service->variable_count < decl->variable_count; service->variable_count++) {
@@ -510,7 +512,7 @@ static void compile_client(Compiler *c, int32_t index) {
   for (uint32_t i = 0; i < c->variables.count; i++) {
     kind->variables[i] = c->variables.items[i];
   }
-  kind->enters = c->criticals.count > criticals;
+  kind->enters = kind->tasks[0].enters = c->criticals.count > criticals;
   vec_free(&c->variables);
   c->locals.count = 0;
 }

@@ -6,6 +6,7 @@
 typedef enum OperandKind {
   OPERAND_NONE, OPERAND_VALUE, OPERAND_VAR, OPERAND_OTHER_VAR, OPERAND_INDEX, OPERAND_PROCESS, OPERAND_AGE, OPERAND_AGE_OF,
   OPERAND_JUMP, OPERAND_CALL, OPERAND_WAIT, OPERAND_CRITICAL, OPERAND_TIMER,
+  OPERAND_TABLE, OPERAND_DURATION, OPERAND_NOTICE, OPERAND_PARALLEL, OPERAND_ASSERTION,
 } OperandKind;
 
 static const struct {
@@ -229,6 +230,13 @@ static void put_operand(Listing *listing, const Instr *instr) {
     break;
   case OPERAND_TIMER:
     g_string_append(out, listing->service->timers[instr->index].name);
+    break;
+  case OPERAND_TABLE:
+  case OPERAND_DURATION:
+  case OPERAND_NOTICE:
+  case OPERAND_PARALLEL:
+  case OPERAND_ASSERTION:
+    g_string_append_printf(out, "%d", instr->index);
     break;
   }
 }

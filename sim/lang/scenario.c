@@ -99,7 +99,7 @@ static bool fault_count(Compiler *c, const Expr *expr, int32_t *count) {
 }
 
 static void add_fault(Compiler *c, const ScenarioItem *item) {
-  Fault fault = {.kind = item->fault, .lo_us = 0, .hi_us = DURATION_INFINITE, .span = item->span};
+  Fault fault = {.kind = item->fault, .lo_us = 0, .hi_us = DURATION_INFINITE, .task = NO_INDEX, .span = item->span};
   Window window;
   bool is_message = item->fault == FAULT_LATE || item->fault == FAULT_LOST;
   if (!fault_count(c, item->value, &fault.count) ||
@@ -196,7 +196,7 @@ static void add_expectation(Compiler *c, const ScenarioItem *item) {
     return;
   }
   c->program->expectations[c->program->expectation_count++] =
-      (Expectation){.property = g_strdup(item->name.text), .is_never = item->is_text, .holds = item->holds,
+      (Expectation){.property = g_strdup(item->name.text), .is_never = item->is_text, .holds = item->holds, .obtainable = NO_INDEX,
                     .within_us = within_us, .span = item->span};
 }
 
