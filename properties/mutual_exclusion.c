@@ -11,7 +11,7 @@ static int event(const World *world, int32_t monitor, State *state, const Event 
   }
   int32_t inside = 0;
   for (int32_t c = 0; c < world->program->client_count; c++) {
-    inside += state_client(&world->layout, state, c)[CLIENT_INSIDE] != 0;
+    inside += world_is_inside(world, state, c);
   }
   return inside > 1 ? SIGN_RAISED | SIGN_VIOLATED : SIGN_RAISED;
 }

@@ -13,6 +13,8 @@ static const char *const event_names[] = {
     [RUN_REJECT] = "reject",     [RUN_PAUSE] = "pause",     [RUN_RESUME] = "resume",
     [RUN_CRASH] = "crash",       [RUN_RESTART] = "restart", [RUN_CLOCK_STEP] = "clock_step",
     [RUN_END] = "end",           [RUN_COMPARE] = "compare", [RUN_VIOLATION] = "violation",
+    [RUN_LOSS] = "loss",         [RUN_CUT] = "cut",         [RUN_JOIN] = "join",
+    [RUN_TRIGGER] = "trigger",
 };
 _Static_assert(G_N_ELEMENTS(event_names) == RUN_EVENT_KIND_COUNT, "every kind of event has a name");
 
@@ -134,6 +136,9 @@ static void append_action(GString *out, const Action *action) {
   append_number(out, "{", "kind", action->kind);
   append_number(out, ", ", "subject", action->subject);
   append_number(out, ", ", "object", action->object);
+  if (action->part) {
+    append_number(out, ", ", "part", action->part);
+  }
   append_name(out, ", ", "choices");
   g_string_append_c(out, '[');
   for (int i = 0; i < action->choice_count; i++) {
@@ -392,6 +397,7 @@ static void read_action(Reader *reader, JsonObject *step, Action *action) {
   action->kind = (uint8_t)read_number(reader, object, "kind", 0, 255, 0);
   action->subject = (uint8_t)read_number(reader, object, "subject", 0, 255, 0);
   action->object = (uint8_t)read_number(reader, object, "object", 0, 255, 0);
+  action->part = (uint8_t)read_number(reader, object, "part", 0, 255, 0);
   JsonArray *choices = read_array(reader, object, "choices");
   if (length_of(choices) > ACTION_CHOICES_MAX) {
     fail(reader, "more than %d choices", ACTION_CHOICES_MAX);

@@ -60,8 +60,9 @@ static Span place_of_state(Verifier *verifier, uint32_t state_index) {
   state_unpack(&verifier->world->layout, key, &state);
   for (int32_t c = 0; c < verifier->program->client_count; c++) {
     const Cell *client = state_client(&verifier->world->layout, &state, c);
-    if (client[CLIENT_PHASE] == PHASE_RESTS) {
-      return verifier->program->code[client[CLIENT_PC]].span;
+    const Cell *task = state_task(&verifier->world->layout, &state, c, 0);
+    if (client[CLIENT_PHASE] == PHASE_RUNS && task[TASK_PHASE] == TASK_RESTS) {
+      return verifier->program->code[task[TASK_PC]].span;
     }
   }
   return (Span){0};
@@ -93,13 +94,11 @@ static void report_asymmetry(Verifier *verifier) {
 /* --- properties --------------------------------------------------------------------------------------------------------- */
 
 static int32_t property_count(const Verifier *verifier) {
-  return verifier->world->monitor_count + verifier->program->never_count;
+  return world_property_count(verifier->world);
 }
 
 static const char *property_name(const Verifier *verifier, int32_t property) {
-  int32_t monitors = verifier->world->monitor_count;
-  return property < monitors ? verifier->world->monitors[property]->name
-                             : verifier->program->nevers[property - monitors].text;
+  return verifier->world->property_names[property];
 }
 
 static bool is_applicable(const Verifier *verifier, int32_t property) {

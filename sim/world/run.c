@@ -76,15 +76,19 @@ static void describe_fault(const Run *run, int32_t step, const RunEvent *event, 
   if (event->kind == RUN_PAUSE) {
     int64_t length_ns = pause_length(run, step, event->lane);
     g_autofree char *length = run_time_text(length_ns);
-    g_string_append_printf(text, "%sa pause of %s%s%s%s", comma, lane, length_ns >= 0 ? " for " : "",
+    g_string_append_printf(text, "%sa %s of %s%s%s%s", comma, strcmp(event->name, "suspend") == 0 ? "suspend" : "pause", lane, length_ns >= 0 ? " for " : "",
                            length_ns >= 0 ? length : "", length_ns >= 0 ? " s" : "");
   } else if (event->kind == RUN_CRASH) {
     g_string_append_printf(text, "%sa crash of %s%s%s", comma, lane, *event->text ? " " : "", event->text);
   } else if (event->kind == RUN_CLOCK_STEP) {
     g_autofree char *by = run_time_text(event->duration_ns);
     g_string_append_printf(text, "%sa clock step of %s by %s s", comma, lane, by);
+  } else if (event->kind == RUN_CUT) {
+    g_string_append_printf(text, "%sa cut of %s from %s", comma, lane, run->lanes[event->peer].name);
+  } else if (event->kind == RUN_TRIGGER) {
+    g_string_append_printf(text, "%s%s of %s", comma, event->text, lane);
   } else if (event->kind == RUN_SEND && (event->flag_late || event->flag_lost)) {
-    g_string_append_printf(text, "%sa %s message from %s to %s", comma, event->flag_lost ? "lost" : "late", lane,
+    g_string_append_printf(text, "%sa %s message from %s to %s", comma, event->flag_lost ? "lost" : strcmp(event->name, "copy") == 0 ? "second" : "late", lane,
                            run->lanes[event->peer].name);
   }
 }

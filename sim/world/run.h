@@ -16,7 +16,7 @@
 typedef enum RunEventKind {
   RUN_BEGIN,        /* client lane begins */
   RUN_ATTEMPT,      /* client lane begins attempt `number` (1, 2, … per run) */
-  RUN_SEND,         /* lane sends message `message` to `peer`: text "set_nx(a1, 10s)"; flag_late / flag_lost. A reply is a send of a server. */
+  RUN_SEND,         /* lane sends message `message` to `peer`: text "set_nx(a1, 10s)"; flag_late / flag_lost; name "copy" of a second one. A reply is a send of a server. */
   RUN_ARRIVE,       /* message `message` from `peer` arrives at lane; text as sent; flag_late: after its window */
   RUN_DROP,         /* message arrives, but nobody waits for it any more (a reply after its time-out) */
   RUN_REFUSED,      /* lane (client) is refused by `peer`, which is down */
@@ -30,13 +30,17 @@ typedef enum RunEventKind {
   RUN_OBSERVE,      /* server lane: `peer` (client) has read the resource; attempt in `number` */
   RUN_COMMIT,       /* server lane: `peer` (client) has changed the resource; attempt in `number` */
   RUN_REJECT,       /* server lane answers `peer` with `stale` */
-  RUN_PAUSE,        /* fault: lane pauses; text names where ("before ask store.write()") */
+  RUN_PAUSE,        /* fault: lane pauses; text names where ("before ask store.write()"); name: "pause", or "suspend" */
   RUN_RESUME,       /* it goes on; `duration_ns` is how long it was */
-  RUN_CRASH,        /* fault: lane crashes; text "losing its memory" or "" */
+  RUN_CRASH,        /* fault: lane crashes; text "losing its memory", … or "" */
   RUN_RESTART,
   RUN_CLOCK_STEP,   /* fault: wall clock of lane steps by `duration_ns` */
   RUN_END,          /* client lane is at its end */
   RUN_COMPARE,      /* lane compares a stamp: text "age(since) < 9.898s: yes" */
+  RUN_LOSS,         /* server lane notices that `peer`, a client, is gone */
+  RUN_CUT,          /* fault: client lane and server `peer` are cut off from each other */
+  RUN_JOIN,         /* the end of that */
+  RUN_TRIGGER,      /* fault: the adversary calls a handler of server lane; text "promote()" */
   RUN_VIOLATION,    /* `name` is the property; lane is who completes it; `peer` the other party or -1; text one sentence */
   RUN_EVENT_KIND_COUNT
 } RunEventKind;
