@@ -166,6 +166,9 @@ static void append_lane(GString *out, const RunLane *lane) {
   append_member(out, "    {", "name", lane->name);
   append_member(out, ", ", "model_name", lane->model_name);
   append_number(out, ", ", "group", lane->group);
+  if (lane->rate) {
+    append_number(out, ", ", "rate", lane->rate);
+  }
   append_flags(out, lane, lane_flags, G_N_ELEMENTS(lane_flags));
   g_string_append_c(out, '}');
 }
@@ -190,6 +193,12 @@ char *trace_to_json(const Run *run, const TraceMeta *meta) {
   append_number(out, ",\n  ", "faults", run->faults);
   if (run->end_ns) {
     append_number(out, ",\n  ", "end_ns", run->end_ns);
+  }
+  if (run->suspends) {
+    append_number(out, ",\n  ", "suspends", run->suspends);
+  }
+  if (run->is_unordered) {
+    append_number(out, ",\n  ", "unordered", 1);
   }
   open_list(out, "parameters", run->parameter_count);
   for (int32_t i = 0; i < run->parameter_count; i++) {
@@ -458,6 +467,7 @@ static void read_lanes(Reader *reader, JsonObject *root, Run *run) {
     lane->name = read_string(reader, object, "name", true);
     lane->model_name = read_string(reader, object, "model_name", true);
     lane->group = (int32_t)read_number(reader, object, "group", G_MININT32, G_MAXINT32, 0);
+    lane->rate = (int32_t)read_number(reader, object, "rate", 0, 3, 0);
     read_flags(reader, object, lane, lane_flags, G_N_ELEMENTS(lane_flags));
     reader->where[0] = '\0';
   }
@@ -511,6 +521,8 @@ static Run *read_run(Reader *reader, JsonObject *root) {
   }
   run->faults = (int32_t)read_number(reader, root, "faults", 0, G_MAXINT32, 0);
   run->end_ns = read_number(reader, root, "end_ns", 0, G_MAXINT64, 0);
+  run->suspends = (int32_t)read_number(reader, root, "suspends", 0, 2, 0);
+  run->is_unordered = read_number(reader, root, "unordered", 0, 1, 0) == 1;
   read_parameters(reader, root, run);
   read_why(reader, root, run);
   read_lanes(reader, root, run);

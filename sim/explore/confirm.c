@@ -67,7 +67,11 @@ static int32_t property_number(const World *world, const char *name) {
 }
 
 bool replay_run(const Program *program, const Run *recorded, Run **replayed, char **mismatch) {
-  World *world = world_new(program, property_monitors, PROPERTY_COUNT);
+  Clocks clocks = {.suspends = (SuspendLength)recorded->suspends};
+  for (int32_t l = 0; l < recorded->lane_count && l < WORLD_PROCESSES_MAX; l++) {
+    clocks.rate[l] = (ClockRate)recorded->lanes[l].rate;
+  }
+  World *world = world_new_with(program, property_monitors, PROPERTY_COUNT, &clocks);
   Clocked *clocked = clocked_new(world, true);
   int32_t property = property_number(world, recorded->property);
   bool taken = true;

@@ -406,6 +406,7 @@ static void describe_lanes(Recorder *recorder) {
     RunLane *lane = &run->lanes[l];
     char *name = program_process_name(program, l);
     lane->is_client = l < program->client_count;
+    lane->rate = recorder->world->drift_ppm[l] > 0 ? (int32_t)recorder->world->clocks.rate[l] : 0;
     lane->model_name = g_strdup(name);
     lane->name = lane->is_client ? g_strdup_printf("%c", 'A' + l) : g_strdup(name);
     g_free(name);
@@ -446,6 +447,9 @@ Recorder *recorder_new(const World *world) {
   run->model_text = g_strdup(program->model_text);
   run->scenario = g_strdup(program->scenario);
   run->scenario_text = g_strdup(program->scenario_text);
+  run->suspends = (int32_t)world->clocks.suspends;
+  run->is_unordered = world->is_unordered;
+  run->faults = world_standing_faults(world);
   run->property = g_strdup("");
   run->property_sentence = g_strdup("");
   run->faults_text = g_strdup("");

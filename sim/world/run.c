@@ -1,8 +1,10 @@
 #include "world/run.h"
 
 #include <glib.h>
+#include <string.h>
 
 #include "base/check.h"
+#include "world/world.h"
 
 static void event_clear(RunEvent *event) {
   g_free(event->name);
@@ -93,8 +95,22 @@ static void describe_fault(const Run *run, int32_t step, const RunEvent *event, 
   }
 }
 
+/* What is wrong all the time. */
+static void describe_standing(const Run *run, GString *text) {
+  if (run->is_unordered) {
+    g_string_append(text, "an unordered network");
+  }
+  for (int32_t l = 0; l < run->lane_count; l++) {
+    if (run->lanes[l].rate == RATE_SLOW || run->lanes[l].rate == RATE_FAST) {
+      g_string_append_printf(text, "%sa %s clock of %s", text->len > 0 ? ", " : "",
+                             run->lanes[l].rate == RATE_SLOW ? "slow" : "fast", run->lanes[l].name);
+    }
+  }
+}
+
 char *run_faults_text(const Run *run) {
   GString *text = g_string_new(NULL);
+  describe_standing(run, text);
   for (int32_t s = 0; s < run->step_count; s++) {
     for (int32_t e = 0; e < run->steps[s].event_count; e++) {
       describe_fault(run, s, &run->steps[s].events[e], text);

@@ -73,6 +73,7 @@ typedef struct RunLane {
   bool is_resource;          /* a server that observes or commits */
   bool has_lock;             /* a server with a lock variable */
   int32_t group;             /* lanes of one array share a number */
+  int32_t rate;              /* ClockRate of a process that drifts; 0: exact */
 } RunLane;
 
 typedef struct RunParameter { char *name, *value; } RunParameter;
@@ -82,6 +83,8 @@ typedef struct Run {
   RunParameter *parameters; int32_t parameter_count;  /* as text: "ttl" "10s" */
   RunLane *lanes; int32_t lane_count;
   RunStep *steps; int32_t step_count;
+  int32_t suspends;          /* SuspendLength of this run */
+  bool is_unordered;         /* messages of one connection may overtake each other */
   int64_t end_ns;            /* when the last state is looked at, if that is later than the last step; else 0 */
   char *property;            /* the property that it violates; "" for none */
   char *property_sentence;   /* "A and B are inside at the same time since 10.05 s" */

@@ -708,6 +708,14 @@ Reading world_reading(const World *world, int32_t process, int64_t us, Cell behi
   return reading;
 }
 
+int32_t world_standing_faults(const World *world) {
+  int32_t count = world->is_unordered;
+  for (int32_t p = 0; p < world->program->client_count + world->program->server_count; p++) {
+    count += world->drift_ppm[p] > 0 && (world->clocks.rate[p] == RATE_SLOW || world->clocks.rate[p] == RATE_FAST);
+  }
+  return count;
+}
+
 /* A length beyond which a suspend makes no difference that a shorter one does not make: past every bound. */
 static int64_t beyond_all_us(const Program *program, int64_t least_us) {
   int64_t most = least_us;

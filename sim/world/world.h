@@ -86,6 +86,8 @@ World *world_new(const Program *program, const Monitor *const *monitors, int32_t
 World *world_new_with(const Program *program, const Monitor *const *monitors, int32_t monitor_count, const Clocks *clocks);
 /* "10s", "250ms", "inf": in the largest unit that is whole; caller frees. */
 char *world_duration_text(int64_t us);
+/* Faults that are there all the time: clocks that are not exact, an unordered network. */
+int32_t world_standing_faults(const World *world);
 /* Whether the scenario leaves open how fast clocks run or how long they stand still. */
 bool world_has_loose_clocks(const Program *program);
 void world_free(World *world);
