@@ -602,7 +602,7 @@ static void note_monitor_ghosts(World *world) {
     for (int32_t g = 0; g < program->group_count; g++) {
       int32_t first = program->groups[g].first, count = program->groups[g].count;
       const int32_t *cells = &world->ghost_cell[m][first];
-      if (count > 1 && cells[0] != NO_INDEX) {
+      if (count > 1 && cells[0] != NO_INDEX && cells[1] != NO_INDEX) {
         vec_push(&world->layout.arrays, ((LayoutArray){cells[0], cells[1] - cells[0], false, first, count}));
       }
     }
