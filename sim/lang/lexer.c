@@ -212,7 +212,7 @@ static void lex_number(Lexer *lexer) {
     diagnostics_error(lexer->diagnostics, span, "unknown unit; durations are written in us, ms, s, min or h, as in 50ms");
     value = 1;
   } else if (is_fraction && !has_unit) {
-    diagnostics_error(lexer->diagnostics, span, "a number is a whole number; only a duration has a fraction, as in 1.5s");
+    diagnostics_error(lexer->diagnostics, span, "a number is a whole number; only durations and rates have a fraction, as in 1.5s or 0.5%%");
     value = 1;
   } else if (!fits || (has_unit && __builtin_mul_overflow(value, us, &value)) || (!has_unit && value > INT32_MAX)) {
     diagnostics_error(lexer->diagnostics, span, "this %s is too large", has_unit ? "duration" : "number");

@@ -62,6 +62,9 @@ static void parse_bound(Parser *parser, ScenarioItem *item) {
   if (parser_accept(parser, TOKEN_WITHIN)) {
     item->value = parse_sum(parser);
   }
+  if (parser_sees_word(parser, "by")) {
+    parser_fail(parser, parser_token(parser)->span, "the kind of client comes first: `obtainable by KIND within 30s`");
+  }
 }
 
 static ScenarioItem parse_claim(Parser *parser) {
