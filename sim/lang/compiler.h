@@ -177,8 +177,8 @@ void compile_scenario(Compiler *c);
 
 /* fault.c */
 void compile_faults(Compiler *c); /* between clients, whose tasks it names, and services, whose handlers it may call */
-bool fault_servers(Compiler *c, const Expr *target, uint32_t *servers); /* a bit set; NULL: all of them */
-void fault_break_symmetry(Compiler *c, uint32_t clients, uint32_t servers, Span span); /* where these are some of many */
+/* The servers that `to SERVER` names: a bit set; NULL: all of them. Some of a group are told apart from the others. */
+bool fault_servers(Compiler *c, const Expr *target, uint32_t *servers);
 
 /* liveness.c */
 void compile_liveness(Compiler *c);

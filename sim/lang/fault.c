@@ -21,7 +21,8 @@ static void break_group(Compiler *c, int32_t group, Span span) {
   }
 }
 
-void fault_break_symmetry(Compiler *c, uint32_t clients, uint32_t servers, Span span) {
+/* Who names some of a kind or group, but not all, tells them apart. */
+static void tell_apart(Compiler *c, uint32_t clients, uint32_t servers, Span span) {
   const Program *program = c->program;
   for (int32_t k = 0; k < program->kind_count; k++) {
     uint32_t all = bits(program->kinds[k].first, program->kinds[k].count);
@@ -53,6 +54,7 @@ bool fault_servers(Compiler *c, const Expr *target, uint32_t *servers) {
     return false;
   }
   *servers = bits((int32_t)value.value, value.count);
+  tell_apart(c, 0, *servers, target->span);
   return true;
 }
 
@@ -70,6 +72,7 @@ static bool add_victims(Compiler *c, const Expr *target, Fault *fault) {
     diagnostics_error(c->diagnostics, target->span, "'%s' is neither a client nor a server", expr_text(c, target));
     return false;
   }
+  tell_apart(c, fault->clients, fault->servers, target->span);
   return true;
 }
 
@@ -179,7 +182,7 @@ static bool trigger_argument(Compiler *c, const Expr *said, Constant *value) {
     return false;
   }
   if (value->sort == SORT_SERVER) {
-    fault_break_symmetry(c, 0, bits((int32_t)value->value, 1), said->span);
+    tell_apart(c, 0, bits((int32_t)value->value, 1), said->span);
   } else if (value->sort == SORT_DURATION) {
     value->value = compiler_duration(c, value->value);
   }
@@ -345,7 +348,6 @@ static void add_fault(Compiler *c, const ScenarioItem *item) {
   if (rows[item->fault].complete != NULL) {
     rows[item->fault].complete(c, item, &fault);
   }
-  fault_break_symmetry(c, fault.clients, fault.servers, item->target == NULL ? item->span : item->target->span);
   if (c->program->fault_count == FAULTS_MAX) {
     diagnostics_error(c->diagnostics, item->span, "a scenario has at most %d faults", FAULTS_MAX);
   } else if (fault.count > 0) {

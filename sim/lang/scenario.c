@@ -12,7 +12,6 @@ static void set_latency(Compiler *c, const ScenarioItem *item) {
   if (!compiler_window(c, item->lo, item->hi, "a latency", &window) || !fault_servers(c, item->target, &servers)) {
     return;
   }
-  fault_break_symmetry(c, 0, servers, item->span);
   for (int32_t i = 0; i < c->program->server_count; i++) {
     if (servers >> i & 1) {
       c->program->latency[i] = window;
