@@ -2,14 +2,22 @@
 
 #include <string.h>
 
+static bool is_about(const Expectation *expected, const PropertyResult *result) {
+  if (expected->obtainable != NO_INDEX || result->obtainable != NO_INDEX) {
+    return expected->obtainable == result->obtainable;
+  }
+  return expected->is_never == result->is_never && strcmp(expected->property, result->name) == 0;
+}
+
+/* What `all` speaks of: everything that the model can violate but for what is obtainable. */
 static const Expectation *find_expectation(const Program *program, const PropertyResult *result) {
   const Expectation *of_all = NULL;
   for (int32_t i = 0; i < program->expectation_count; i++) {
     const Expectation *expected = &program->expectations[i];
-    if (expected->is_never == result->is_never && strcmp(expected->property, result->name) == 0) {
+    if (is_about(expected, result)) {
       return expected;
     }
-    if (!expected->is_never && strcmp(expected->property, "all") == 0) {
+    if (!expected->is_never && strcmp(expected->property, "all") == 0 && result->obtainable == NO_INDEX) {
       of_all = expected;
     }
   }
@@ -35,8 +43,7 @@ static Met judge(const PropertyResult *result, const Expectation *expected) {
 
 static bool was_checked(const Verification *verification, const Expectation *expected) {
   for (int32_t i = 0; i < verification->property_count; i++) {
-    const PropertyResult *result = &verification->properties[i];
-    if (expected->is_never == result->is_never && strcmp(expected->property, result->name) == 0) {
+    if (is_about(expected, &verification->properties[i])) {
       return true;
     }
   }

@@ -24,8 +24,9 @@ typedef struct VerifyOptions {
 } VerifyOptions;
 
 typedef struct PropertyResult {
-  char *name;                   /* "mutual_exclusion", or the text of a never */
-  bool is_never;
+  char *name;                   /* "mutual_exclusion", "obtainable within 30s", or the text of a never */
+  bool is_never;                /* or of an assertion */
+  int32_t obtainable;           /* index into Program.obtainables; NO_INDEX: it is no such claim */
   Verdict verdict;
   bool vacuous;                 /* proved, but its event never happened */
   uint32_t faults, steps;       /* violated: of the run */

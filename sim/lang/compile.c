@@ -597,6 +597,7 @@ static void compile_all(Compiler *c, const Setting *settings, int32_t setting_co
   for (int32_t k = 0; k < c->program->kind_count; k++) {
     compile_client(c, k);
   }
+  compile_faults(c);
   for (int32_t s = 0; s < c->program->service_count; s++) {
     compile_service(c, s);
   }

@@ -1,8 +1,8 @@
 /* What the files of the compiler share; nobody else includes this.
  *
  * compile.c is the door and the order of the work; resolve.c knows names and constants; code.c emits instructions;
- * code_expr.c and code_stmt.c translate expressions and statements; scenario.c the scenario; liveness.c looks at the
- * finished code.
+ * code_expr.c and code_stmt.c translate expressions and statements; fault.c and scenario.c the scenario; liveness.c looks
+ * at the finished code.
  */
 #ifndef LOCKSTEP_LANG_COMPILER_H
 #define LOCKSTEP_LANG_COMPILER_H
@@ -161,6 +161,8 @@ Shape code_value_as(Compiler *c, const Expr *expr, Sort expected); /* reads 0 as
 void code_condition(Compiler *c, const Expr *expr, bool when, Patches *patches); /* jumps when it is `when` */
 int32_t code_ask(Compiler *c, const Expr *ask); /* returns how many values the handler replies; 1 when unknown */
 void code_tell(Compiler *c, const Call *call);
+/* The handler that a trigger calls with arguments of these sorts, so that it is compiled; NO_INDEX after a diagnostic. */
+int32_t code_triggered(Compiler *c, const Call *call, int32_t service, const Sort *sorts);
 bool code_age(Compiler *c, const Expr *expr, bool *below, int32_t *variable, int32_t *process, int32_t *duration);
 Symbol code_hidden(Compiler *c, Name name, Type type);
 void code_store(Compiler *c, Name name);
@@ -172,6 +174,11 @@ void code_handler_body(Compiler *c, const Block *body);
 
 /* scenario.c */
 void compile_scenario(Compiler *c);
+
+/* fault.c */
+void compile_faults(Compiler *c); /* between clients, whose tasks it names, and services, whose handlers it may call */
+/* The servers that `to SERVER` names: a bit set; NULL: all of them. Some of a group are told apart from the others. */
+bool fault_servers(Compiler *c, const Expr *target, uint32_t *servers);
 
 /* liveness.c */
 void compile_liveness(Compiler *c);
