@@ -159,16 +159,40 @@ class Models(Cli):
     def test_a_setting_without_a_value_is_wrong_usage(self):
         self.assertIn("NAME=VALUE", self.check(self.alone, "-p", "work", code=64).stderr)
 
+    def catalogue(self, **texts):
+        """An environment in which just these models are shipped; "__" in a name stands for its folder."""
+        models = self.folder / "catalogue"
+        for name, text in texts.items():
+            path = models / (name.replace("__", "/") + ".lk")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return dict(os.environ, LOCKSTEP_MODELS=str(models))
+
     def test_list_names_shipped_models_by_family(self):
         text = self.run_program("list", code=0).stdout
-        self.assertRegex(text, r"(?m)^protocols\n(  .*\n)*  redlock +\S")
-        self.assertRegex(text, r"(?m)^broken\n")
+        self.assertRegex(text, r"(?m)^Redis\n(  .*\n)*  redlock +\S.*\n(  .*\n)*  broken/naked_del +\S")
+        self.assertRegex(text, r"(?m)^shared memory\n  fischer +\S.*\n  broken/fischer_fast +\S")
+
+    def test_list_takes_the_family_from_the_head_of_the_model(self):
+        def with_line(name, line):
+            head, rest = ALONE.replace("alone", name, 1).split("\n", 1)
+            return f"{head}\n{line}\n{rest}"
+
+        environment = self.catalogue(a=with_line("a", ""), b=with_line("b", "# family: Zoo"),
+                                     c=ALONE.replace("alone", "c", 1) + "# family: Zoo\n",
+                                     broken__a=with_line("a", "# why\n# family:  Zoo "))
+        lines = self.run_program("list", code=0, environment=environment).stdout.splitlines()
+        self.assertEqual([line.split("  one client")[0].rstrip() for line in lines],
+                         ["Zoo", "  b", "  broken/a", "", "other", "  a", "  c"])
 
     def test_list_as_json(self):
         document = json.loads(self.run_program("list", "--json", code=0).stdout)
         self.assertEqual(document["format"], "lockstep-list/1")
-        redlock = next(model for model in document["models"] if model["name"] == "redlock")
-        self.assertEqual(redlock["family"], "protocols")
+        models = {model["name"]: model for model in document["models"]}
+        redlock, naked_del = models["redlock"], models["broken/naked_del"]
+        self.assertEqual((redlock["family"], redlock["broken"]), ("Redis", False))
+        self.assertEqual((naked_del["family"], naked_del["broken"]), ("Redis", True))
+        self.assertIn("majority", redlock["text"])
         self.assertIn("calm", [scenario["name"] for scenario in redlock["scenarios"]])
 
     def test_dump_prints_a_listing(self):
