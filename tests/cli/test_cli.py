@@ -90,11 +90,11 @@ class Usage(Cli):
 
     def test_help_names_every_command_and_exit_code(self):
         text = self.run_program("--help", code=0).stdout
-        for word in ("check", "dump", "list", "replay", "65", "130"):
+        for word in ("check", "dump", "list", "new", "replay", "65", "130"):
             self.assertIn(word, text)
 
     def test_every_command_has_its_help(self):
-        for command in ("check", "dump", "list", "replay"):
+        for command in ("check", "dump", "list", "new", "replay"):
             done = self.run_program(command, "--help", code=0)
             self.assertIn("--json", done.stdout)
             self.assertEqual(done.stderr, "")
@@ -199,6 +199,52 @@ class Models(Cli):
         self.assertIn("enter", self.run_program("dump", self.alone, code=0).stdout)
         document = json.loads(self.run_program("dump", self.alone, "calm", "--json", code=0).stdout)
         self.assertEqual(document["scenario"], "calm")
+
+
+class New(Cli):
+    def test_a_new_model_checks_as_it_is(self):
+        done = self.run_program("new", "mine", code=0)
+        self.assertIn("lockstep check mine.lk", done.stdout)
+        document = self.check_json("mine.lk", code=0)
+        self.assertEqual(document["model"], "mine")
+        claims = [item for scenario in document["scenarios"] for item in scenario["properties"] if item["expected"]]
+        self.assertGreaterEqual(len(claims), 5)
+        self.assertEqual({item["met"] for item in claims}, {True})
+        self.assertEqual({item["expected"] for item in claims}, {"holds", "broken"})
+        self.assertEqual(document["warnings"], [])
+
+    def test_a_copy_finds_the_services_of_its_model(self):
+        self.run_program("new", "mine", "--from", "single_node", "-o", "some/folder", code=0)
+        self.assertEqual(self.check_json("some/folder/mine.lk", "calm", code=0)["model"], "mine")
+        self.run_program("new", "yours", "--from=broken/naked_del", code=0)
+        self.assertRegex((self.folder / "yours.lk").read_text(encoding="utf-8"), r'^model yours "the lock is released by')
+        self.run_program("dump", "yours.lk", code=0)
+
+    def test_a_copy_whose_services_are_others_there_is_not_written(self):
+        (self.folder / "services").mkdir()
+        self.write("services/redis.lk", "service redis {\n  on ping() { reply ok }\n}\n")
+        self.assertIn("set_nx", self.run_program("new", "mine", "--from", "single_node", code=65).stderr)
+        self.assertFalse((self.folder / "mine.lk").exists())
+
+    def test_a_file_that_is_there_is_not_overwritten(self):
+        path = self.write("mine.lk", "precious")
+        self.assertIn("mine.lk is there already", self.run_program("new", "mine", code=64).stderr)
+        self.assertEqual(pathlib.Path(path).read_text(encoding="utf-8"), "precious")
+
+    def test_bad_names_are_errors(self):
+        for name in ("", "two words", "mine.lk", "sub/mine", "../mine", "1st", "größe", "mine\n"):
+            self.assertIn("is no name for a model", self.run_program("new", name, code=64).stderr)
+        self.assertIn("is the name of a shipped model", self.run_program("new", "redlock", code=64).stderr)
+        self.assertIn("is a word of the language", self.run_program("new", "critical", code=64).stderr)
+        self.assertFalse((self.folder / "critical.lk").exists())
+
+    def test_a_mistyped_model_to_copy_is_suggested(self):
+        done = self.run_program("new", "mine", "--from", "redlok", code=64)
+        self.assertIn("did you mean 'redlock'?", done.stderr)
+
+    def test_new_as_json(self):
+        document = json.loads(self.run_program("new", "mine", "--json", code=0).stdout)
+        self.assertEqual(document, {"format": "lockstep-new/1", "path": "mine.lk", "from": "start"})
 
 
 class Verdicts(Cli):
