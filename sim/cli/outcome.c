@@ -73,6 +73,14 @@ void outcome_free(Outcome *outcome) {
   g_free(outcome);
 }
 
+uint32_t claim_steps(const Claim *claim) {
+  return (uint32_t)claim->result->run->step_count;
+}
+
+uint32_t claim_strikes_inside(const Claim *claim) {
+  return claim->result->steps - claim_steps(claim);
+}
+
 bool outcome_is_complete(const Outcome *outcome) {
   bool complete = outcome->verification->stopped == STOP_NOT;
   for (int32_t i = 0; i < outcome->claim_count; i++) {

@@ -35,6 +35,11 @@ typedef struct Outcome {
 Outcome *outcome_new(Program *program, Verification *verification, double seconds);
 void outcome_free(Outcome *outcome);
 
+/* Of a violation: the steps that one counts in its report. */
+uint32_t claim_steps(const Claim *claim);
+/* … and the pauses and crashes that strike inside a step; the cost of the run counts each as a step of its own. */
+uint32_t claim_strikes_inside(const Claim *claim);
+
 /* The search was finished, and every property that applies has its verdict. */
 bool outcome_is_complete(const Outcome *outcome);
 /* EXIT_MET, EXIT_NOT_MET or EXIT_UNDECIDED. Where the scenario claims nothing: nothing is violated. */

@@ -44,10 +44,11 @@ static void put_line(const ResultTable *table, Ink ink, int indent, const char *
 }
 
 /* What a verdict does not say by itself: the cost of the run, or the bound of the proof. */
-static char *detail_text(const Outcome *outcome, const PropertyResult *result) {
+static char *detail_text(const Outcome *outcome, const Claim *claim) {
+  const PropertyResult *result = claim->result;
   if (result->verdict == VERDICT_VIOLATED) {
     g_autofree char *faults = quantity_of(result->faults, "fault");
-    g_autofree char *steps = quantity_of(result->steps, "step");
+    g_autofree char *steps = quantity_of(claim_steps(claim), "step");
     return g_strdup_printf("%s, %s", faults, steps);
   }
   if (result->verdict != VERDICT_PROVED) {
@@ -78,7 +79,7 @@ void result_table_head(const ResultTable *table) {
 static void put_claim(const ResultTable *table, const Outcome *outcome, const Claim *claim, const char *scenario) {
   static const Look unchecked = {"not checked", INK_OPEN};
   const Look *look = claim->result ? &verdict_looks[claim->result->verdict] : &unchecked;
-  g_autofree char *detail = claim->result ? detail_text(outcome, claim->result) : g_strdup("");
+  g_autofree char *detail = claim->result ? detail_text(outcome, claim) : g_strdup("");
   g_autofree char *claimed = claim_text(table, claim);
   GString *line = g_string_new(NULL);
   put(table, line, INK_STRONG, scenario, table->scenario_width);

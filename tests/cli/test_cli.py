@@ -6,6 +6,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -301,6 +302,25 @@ class Verdicts(Cli):
             return [document] + [path.read_bytes() for path in files if path.is_file()]
 
         self.assertEqual(bytes_of(1), bytes_of(2))
+
+    def test_the_steps_that_are_printed_are_those_of_the_report(self):
+        text = self.check("single_node", "pause", "--trace=full", "--report=all", code=0).stdout
+        printed = re.findall(r"(\w+) +violated +1 fault, (\d+) steps", text)
+        reports = re.split(r"(?m)^violation: ", text)[1:]
+        counted = [(report.split()[0], re.findall(r"(?m)^>? +(\d+)  ", report)) for report in reports]
+        self.assertEqual(len(printed), 3)
+        self.assertEqual(printed, [(name, numbers[-1]) for name, numbers in counted])
+        for name, numbers in counted:
+            self.assertEqual([int(number) for number in numbers], list(range(1, len(numbers) + 1)), name)
+
+    def test_json_tells_the_steps_from_the_faults_inside_them(self):
+        scenario, = self.check_json("single_node", "pause", code=0)["scenarios"]
+        violated = [item for item in scenario["properties"] if item["verdict"] == "violated"]
+        for item in violated:
+            trace = json.loads((self.folder / item["trace"]).read_text(encoding="utf-8"))
+            self.assertEqual(item["steps"], len(trace["steps"]))
+        self.assertEqual([item["strikes_inside"] for item in violated], [1] * len(violated))
+        self.assertEqual({item["strikes_inside"] for item in scenario["properties"]} - {1}, {None})
 
     def test_colour_is_only_there_when_asked_for(self):
         self.assertNotIn("\033", self.check(self.alone, code=0).stdout)
