@@ -80,10 +80,7 @@ gboolean folder_formats(char **names, unsigned *chosen, GError **error) {
   return TRUE;
 }
 
-unsigned folder_default_formats(bool many) {
-  if (many) {
-    return dot_bits();
-  }
+unsigned folder_default_formats(void) {
   if (has_graphviz()) {
     return dot_bits() | render_bit(0);
   }

@@ -78,6 +78,15 @@ class Cli(unittest.TestCase):
             self.assertEqual(done.returncode, code, f"{arguments}: {done.stdout}\n{done.stderr}")
         return done
 
+    def catalogue(self, **texts):
+        """An environment in which just these models are shipped; "__" in a name stands for its folder."""
+        models = self.folder / "catalogue"
+        for name, text in texts.items():
+            path = models / (name.replace("__", "/") + ".lk")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return dict(os.environ, LOCKSTEP_MODELS=str(models))
+
     def check(self, *arguments, code):
         return self.run_program("check", *arguments, "--no-pictures", code=code)
 
@@ -159,15 +168,6 @@ class Models(Cli):
 
     def test_a_setting_without_a_value_is_wrong_usage(self):
         self.assertIn("NAME=VALUE", self.check(self.alone, "-p", "work", code=64).stderr)
-
-    def catalogue(self, **texts):
-        """An environment in which just these models are shipped; "__" in a name stands for its folder."""
-        models = self.folder / "catalogue"
-        for name, text in texts.items():
-            path = models / (name.replace("__", "/") + ".lk")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        return dict(os.environ, LOCKSTEP_MODELS=str(models))
 
     def test_list_names_shipped_models_by_family(self):
         text = self.run_program("list", code=0).stdout
@@ -334,6 +334,73 @@ class Verdicts(Cli):
         stdout, stderr = running.communicate(timeout=120)
         self.assertEqual(running.returncode, 130, stderr)
         self.assertEqual(json.loads(stdout)["scenarios"][-1]["stopped_by"], "interrupt")
+
+
+class All(Cli):
+    def check_all(self, *arguments, code, **models):
+        return self.run_program("check", "--all", "--no-pictures", *arguments, code=code,
+                                environment=self.catalogue(**models))
+
+    @staticmethod
+    def untimed(text):
+        return re.sub(r" +\d[\d.]* s\b", " TIME", text)
+
+    def test_all_ends_with_a_table_and_a_total(self):
+        text = self.check_all(code=1, alone=ALONE, broken__no_lock=NO_LOCK).stdout
+        self.assertRegex(text, r"(?m)^alone +calm +1 of 1 +\d+ +\S+ s$")
+        self.assertRegex(text, r"(?m)^broken/no_lock +liar +0 of 1 .*\n"
+                               r"    mutual_exclusion: claimed that it holds, violated$")
+        self.assertRegex(text, r"(?m)^model +scenarios +met +not met +undecided +states +time +memory\n"
+                               r"alone +1 +1 +0 +0 +\d+ +\S+ s +\d+ MB\n"
+                               r"broken/no_lock +3 +1 +1 +0 +\d+ +\S+ s +\d+ MB\n\n"
+                               r"2 models, 4 scenarios: 2 of 3 claims met, 1 not met, 1 violation that no claim speaks of; "
+                               r"\d+ states, \S+ s of search in \S+ s, up to \d+ MB each\n\Z")
+
+    def test_all_gives_the_same_bytes_with_any_number_of_jobs(self):
+        models = {name: text.replace("no_lock", name).replace("alone", name)
+                  for name, text in (("a", NO_LOCK), ("b", ALONE), ("c", NO_LOCK), ("d", ALONE))}
+        one = self.check_all("-j", "1", code=1, **models).stdout
+        self.assertEqual(self.untimed(one), self.untimed(self.check_all("-j3", code=1, **models).stdout))
+        self.assertEqual(re.findall(r"(?m)^(\w+) +\w+ +\d of", one), list("aabccd"))
+
+    def test_all_as_json_is_a_document_a_line(self):
+        done = self.check_all("--json", code=1, alone=ALONE, no_lock=NO_LOCK)
+        documents = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([document["format"] for document in documents], ["lockstep-check/1"] * 2)
+        self.assertEqual([document["model"] for document in documents], ["alone", "no_lock"])
+        self.assertEqual(len(documents[1]["scenarios"]), 3)
+
+    def test_all_hands_its_limits_on(self):
+        text = self.check_all("--max-states=1", code=2, alone=ALONE).stdout
+        self.assertIn("0 of 1 claim met, 1 undecided", text)
+        self.check_all("--max-states=1", "--allow-undecided", code=0, alone=ALONE)
+
+    def test_all_writes_below_the_given_folder(self):
+        self.check_all("-o", "out", code=0, alone=ALONE)
+        self.assertTrue((self.folder / "out/alone/calm/run.json").is_file())
+
+    def test_a_wrong_model_does_not_keep_the_others_from_being_checked(self):
+        done = self.check_all(code=65, alone=ALONE, wrong="model wrong wrong")
+        self.assertRegex(done.stdout, r"(?m)^alone +calm +1 of 1")
+        self.assertRegex(done.stderr, r"^wrong: .*wrong\.lk:1:")
+
+    def test_jobs_are_a_number_and_go_with_all(self):
+        self.check("--all", "-j", "0", code=64)
+        self.check("--all", "-j", "many", code=64)
+        self.assertIn("--all", self.check(self.alone, "-j2", code=64).stderr)
+
+    def test_an_interrupt_of_all_ends_every_process(self):
+        self.run_program("new", "crowd", code=0)
+        crowd = (self.folder / "crowd.lk").read_text(encoding="utf-8").replace("client[2]", "client[9]")
+        environment = self.catalogue(alone=ALONE, crowd=crowd)
+        running = subprocess.Popen([PROGRAM, "check", "--all", "--no-pictures", "--json", "-j2"], cwd=self.folder,
+                                   env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(1)
+        running.send_signal(signal.SIGINT)
+        stdout, stderr = running.communicate(timeout=120)
+        self.assertEqual(running.returncode, 130, stderr)
+        documents = [json.loads(line) for line in stdout.splitlines()]
+        self.assertEqual([document["scenarios"][-1]["stopped_by"] for document in documents], [None, "interrupt"])
 
 
 class Files(Cli):
