@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/coverage.h"
 #include "cli/folder.h"
+#include "cli/less.h"
 #include "cli/model_file.h"
 #include "cli/outcome.h"
 #include "cli/parameter.h"
@@ -99,6 +100,14 @@ static Outcome *explore(Check *check, Job *job) {
   return outcome;
 }
 
+/* --timeout counts anew, for all that is tried. */
+static void find_less(Check *check, Outcome *outcome) {
+  g_autofree char *title = g_strconcat(outcome->program->scenario, ", with less", NULL);
+  watch_begin(&check->watch, title);
+  less_search(outcome, &check->verify);
+  watch_end(&check->watch);
+}
+
 /* Until all is explored, or the user interrupts. */
 static gboolean job_run(Job *job, Check *check, GError **error) {
   check->folder.model = job->file;
@@ -108,6 +117,9 @@ static gboolean job_run(Job *job, Check *check, GError **error) {
       return FALSE;
     }
     Outcome *outcome = explore(check, job);
+    if (check->options.less && !watch_was_interrupted()) {
+      find_less(check, outcome);
+    }
     if (!folder_write(&check->folder, outcome, error)) {
       return FALSE;
     }
@@ -124,6 +136,7 @@ static void print_report(const Check *check, const Outcome *outcome, const Claim
   if (in_full) {
     TextOptions options = check->text;
     options.trace_path = claim->trace;
+    options.less = claim->less.text;
     char *text = text_report(run, &options);
     fputs(text, stdout);
     free(text);

@@ -53,6 +53,23 @@ static void add_cost(JsonBuilder *builder, const Claim *claim) {
   }
 }
 
+static void add_less(JsonBuilder *builder, const Less *less) {
+  json_builder_set_member_name(builder, "less");
+  if (!less->text) {
+    json_builder_add_null_value(builder);
+    return;
+  }
+  json_builder_begin_object(builder);
+  json_set_string(builder, "text", less->text);
+  set_count(builder, "enough_us", (uint64_t)less->enough_us);
+  if (less->proved_us >= 0) {
+    set_count(builder, "proved_us", (uint64_t)less->proved_us);
+  } else {
+    json_set_string(builder, "proved_us", NULL);
+  }
+  json_builder_end_object(builder);
+}
+
 static void add_property(JsonBuilder *builder, const Claim *claim) {
   const PropertyResult *result = claim->result;
   json_builder_begin_object(builder);
@@ -62,6 +79,7 @@ static void add_property(JsonBuilder *builder, const Claim *claim) {
   json_set_string(builder, "expected", !claim->expected ? NULL : claim->expected->holds ? "holds" : "broken");
   set_met(builder, claim->met);
   add_cost(builder, claim);
+  add_less(builder, &claim->less);
   json_set_string(builder, "trace", claim->trace);
   json_set_string(builder, "note", result ? result->note : "not checked");
   json_builder_end_object(builder);

@@ -322,6 +322,25 @@ class Verdicts(Cli):
         self.assertEqual([item["strikes_inside"] for item in violated], [1] * len(violated))
         self.assertEqual({item["strikes_inside"] for item in scenario["properties"]} - {1}, {None})
 
+    def test_less_is_the_threshold_to_the_millisecond(self):
+        # The key of A may be gone 10,000 ms after A asked for it. A is inside until 20 (reply) + 40 (read) + 5,000 (work)
+        # + 40 (write) = 5,100 ms, so a pause of 4,900 ms makes it meet B; its write arrives 20 ms before it leaves.
+        arguments = ("single_node", "pause", "--less", "--report=all", "--emit=text")
+        text = self.check(*arguments, code=0).stdout
+        self.assertEqual(re.findall(r"(?m)^less (.*)$", text),
+                         ["a pause of 4,900 ms is enough; with 4,899 ms it is proved."] +
+                         ["a pause of 4,920 ms is enough; with 4,919 ms it is proved."] * 2)
+        written = self.folder / "lockstep-out/single_node/pause/fencing.txt"
+        self.assertIn("\nless a pause of 4,920 ms", written.read_text(encoding="utf-8"))
+        scenario, = self.check_json(*arguments, code=0)["scenarios"]
+        less = {item["name"]: item["less"] for item in scenario["properties"]}
+        self.assertEqual((less["mutual_exclusion"]["enough_us"], less["mutual_exclusion"]["proved_us"]),
+                         (4900000, 4899000))
+        self.assertIsNone(less["owner_release"])
+
+    def test_less_is_only_searched_when_asked_for(self):
+        self.assertNotIn("\nless ", self.check("single_node", "pause", code=0).stdout)
+
     def test_colour_is_only_there_when_asked_for(self):
         self.assertNotIn("\033", self.check(self.alone, code=0).stdout)
         self.assertIn("\033[32mproved", self.check(self.alone, "--colour=always", code=0).stdout)
