@@ -26,7 +26,8 @@ static const char *const language_words[] = {
 static gboolean name_is_right(const Catalogue *catalogue, const char *name, GError **error) {
   if (!g_regex_match_simple("^[A-Za-z_][A-Za-z0-9_]*$", name, G_REGEX_DOLLAR_ENDONLY, 0)) {
     g_set_error(error, COMMAND_ERROR, EXIT_USAGE,
-                "'%s' is no name for a model: letters, digits and '_', not a digit first, and no folder or '.lk'", name);
+                "'%s' is no name for a model: letters, digits and '_', not a digit first, and no folder or '.lk'",
+                name);
     return FALSE;
   }
   if (g_strv_contains(language_words, name)) {
@@ -157,8 +158,9 @@ const Command new_command = {
     .name = "new",
     .arguments = "NAME",
     .summary = "Writes NAME.lk, a model to start from",
-    .more = "The model checks as it is: every claim is met, within seconds. A file that is there already is never\n"
-            "overwritten. Services that the model uses need no copy: a services/NAME.lk beside a model comes first, then\n"
-            "the shipped ones.",
+    .more =
+        "The model checks as it is: every claim is met, within seconds. A file that is there already is never\n"
+        "overwritten. Services that the model uses need no copy: a services/NAME.lk beside a model comes first, then\n"
+        "the shipped ones.",
     .run = new_run,
 };

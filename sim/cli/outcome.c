@@ -52,12 +52,14 @@ Outcome *outcome_new(Program *program, Verification *verification, double second
   for (int32_t i = 0; i < verification->property_count; i++) {
     const PropertyResult *result = &verification->properties[i];
     const Expectation *expected = find_expectation(program, result);
-    outcome->claims[outcome->claim_count++] = (Claim){.property = result->name, .result = result, .expected = expected, .met = judge(result, expected)};
+    outcome->claims[outcome->claim_count++] =
+        (Claim){.property = result->name, .result = result, .expected = expected, .met = judge(result, expected)};
   }
   for (int32_t i = 0; i < program->expectation_count; i++) {
     const Expectation *expected = &program->expectations[i];
     if (!was_checked(verification, expected)) {
-      outcome->claims[outcome->claim_count++] = (Claim){.property = expected->property, .expected = expected, .met = MET_UNDECIDED};
+      outcome->claims[outcome->claim_count++] =
+          (Claim){.property = expected->property, .expected = expected, .met = MET_UNDECIDED};
     }
   }
   return outcome;

@@ -17,9 +17,9 @@ typedef enum Met { MET_NO_CLAIM, MET_YES, MET_NO, MET_UNDECIDED } Met;
 
 /* How much less of its fault a violation could do with (less.h). */
 typedef struct Less {
-  char *text;         /* "a pause of 4,740 ms is enough; with 4,739 ms it is proved"; NULL: was not asked */
-  int64_t enough_us;  /* still violated */
-  int64_t proved_us;  /* no longer; -1: not known, or the scenario allows no less */
+  char *text;        /* "a pause of 4,740 ms is enough; with 4,739 ms it is proved"; NULL: was not asked */
+  int64_t enough_us; /* still violated */
+  int64_t proved_us; /* no longer; -1: not known, or the scenario allows no less */
 } Less;
 
 typedef struct Claim {

@@ -83,8 +83,7 @@ static void on_end(GObject *source, GAsyncResult *async, void *user) {
   g_autofree char *printed = NULL, *said = NULL;
   g_autoptr(GError) error = NULL;
   g_subprocess_communicate_utf8_finish(G_SUBPROCESS(source), async, &printed, &said, &error);
-  worker->result.said = error ? g_strdup_printf("lockstep: error: %s\n", error->message)
-                              : g_strdup(said ? said : "");
+  worker->result.said = error ? g_strdup_printf("lockstep: error: %s\n", error->message) : g_strdup(said ? said : "");
   note_end(worker, printed);
   worker->has_ended = true;
   g_clear_object(&worker->process);

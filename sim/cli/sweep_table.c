@@ -32,7 +32,8 @@ static void print_indented(const SweepTable *table, Ink ink, const char *text) {
   printf("    %s\n", inked);
 }
 
-/* --- what a document says ------------------------------------------------------------------------------------------- */
+/* --- what a document says -------------------------------------------------------------------------------------------
+ */
 
 /* "" for null. */
 static const char *string_of(JsonObject *object, const char *name) {
@@ -91,7 +92,8 @@ static Ink tally_ink(const Tally *tally) {
   return is_bad ? INK_BAD : is_open ? INK_OPEN : INK_GOOD;
 }
 
-/* --- one model ------------------------------------------------------------------------------------------------------ */
+/* --- one model ------------------------------------------------------------------------------------------------------
+ */
 
 void sweep_table_head(const SweepTable *table) {
   const Cell cells[] = {{"model", INK_FAINT, -table->model_width},
@@ -130,10 +132,10 @@ static void print_shortfall(const SweepTable *table, JsonObject *property) {
   }
   g_autofree char *verdict = g_strdelimit(g_strdup(string_of(property, "verdict")), "_", ' ');
   const char *note = string_of(property, "note");
-  g_autofree char *line = g_strdup_printf("%s: claimed that it %s, %s%s%s%s", string_of(property, "name"),
-                                          strcmp(expected, "holds") == 0 ? "holds" : "is broken", verdict,
-                                          is_vacuous(property) ? ", but nothing ever happened" : "", *note ? ": " : "",
-                                          note);
+  g_autofree char *line =
+      g_strdup_printf("%s: claimed that it %s, %s%s%s%s", string_of(property, "name"),
+                      strcmp(expected, "holds") == 0 ? "holds" : "is broken", verdict,
+                      is_vacuous(property) ? ", but nothing ever happened" : "", *note ? ": " : "", note);
   print_indented(table, is_open ? INK_OPEN : INK_BAD, line);
 }
 
@@ -174,7 +176,8 @@ Tally sweep_table_model(const SweepTable *table, JsonNode *document) {
   return sum;
 }
 
-/* --- all of them ---------------------------------------------------------------------------------------------------- */
+/* --- all of them ----------------------------------------------------------------------------------------------------
+ */
 
 enum { FIGURE_COUNT = 7 };
 

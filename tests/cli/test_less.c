@@ -1,10 +1,10 @@
-/* How much less of a fault is enough: by hand on single_node, whose lease of 10 s ends 4.9 s after the last moment at which
- * its holder can be inside (test_cli.py has the sum), with other faults, and where there is no answer. */
+/* How much less of a fault is enough: by hand on single_node, whose lease of 10 s ends 4.9 s after the last moment at
+ * which its holder can be inside (test_cli.py has the sum), with other faults, and where there is no answer. */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <string.h>
 
 #include "cli/less.h"
