@@ -1,11 +1,12 @@
 /* How much less of a fault is enough: by hand on single_node, whose lease of 10 s ends 4.9 s after the last moment at
  * which its holder can be inside (test_cli.py has the sum), with other faults, and where there is no answer. */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "cli/less.h"
 #include "support/shipped.h"
