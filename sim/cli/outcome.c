@@ -59,12 +59,14 @@ Outcome *outcome_new(Program *program, Verification *verification, double second
   for (int32_t i = 0; i < verification->property_count; i++) {
     const PropertyResult *result = &verification->properties[i];
     const Expectation *expected = find_expectation(program, result);
-    outcome->claims[outcome->claim_count++] = (Claim){result->name, result, expected, judge(result, expected), NULL};
+    outcome->claims[outcome->claim_count++] =
+        (Claim){.property = result->name, .result = result, .expected = expected, .met = judge(result, expected)};
   }
   for (int32_t i = 0; i < program->expectation_count; i++) {
     const Expectation *expected = &program->expectations[i];
     if (!was_checked(verification, expected)) {
-      outcome->claims[outcome->claim_count++] = (Claim){expected->property, NULL, expected, MET_UNDECIDED, NULL};
+      outcome->claims[outcome->claim_count++] =
+          (Claim){.property = expected->property, .expected = expected, .met = MET_UNDECIDED};
     }
   }
   return outcome;
@@ -75,9 +77,18 @@ void outcome_free(Outcome *outcome) {
   verification_free(outcome->verification);
   for (int32_t i = 0; i < outcome->claim_count; i++) {
     g_free(outcome->claims[i].trace);
+    g_free(outcome->claims[i].less.text);
   }
   g_free(outcome->claims);
   g_free(outcome);
+}
+
+uint32_t claim_steps(const Claim *claim) {
+  return (uint32_t)claim->result->run->step_count;
+}
+
+uint32_t claim_strikes_inside(const Claim *claim) {
+  return claim->result->steps - claim_steps(claim);
 }
 
 bool outcome_is_complete(const Outcome *outcome) {

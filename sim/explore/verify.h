@@ -29,7 +29,7 @@ typedef struct PropertyResult {
   int32_t obtainable;           /* index into Program.obtainables; NO_INDEX: it is no such claim */
   Verdict verdict;
   bool vacuous;                 /* proved, but its event never happened */
-  uint32_t faults, steps;       /* violated: of the run */
+  uint32_t faults, steps;       /* violated: the cost that the search went by; a fault inside a step is a step of its own */
   Run *run;                     /* violated: the confirmed run; else NULL */
   char *note;                   /* why it is undecided, in words; "" */
 } PropertyResult;
