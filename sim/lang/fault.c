@@ -122,7 +122,7 @@ static bool find_cut(Compiler *c, const ScenarioItem *item, Fault *fault) {
 
 /* The one task that a fault strikes: client.TASK, of one kind of client. */
 
-static bool unknown_task(Compiler *c, const ScenarioItem *item, const ClientKind *kind) {
+static void unknown_task(Compiler *c, const ScenarioItem *item, const ClientKind *kind) {
   NameList names = {0};
   for (int32_t t = 0; t < kind->task_count; t++) {
     if (kind->tasks[t].name != NULL) {
@@ -137,33 +137,45 @@ static bool unknown_task(Compiler *c, const ScenarioItem *item, const ClientKind
     diagnostics_error(c->diagnostics, item->task.span, "'%s' has no task '%s'", kind->name, item->task.text);
   }
   vec_free(&names);
-  return false;
 }
 
-static bool find_task(Compiler *c, const ScenarioItem *item, Fault *fault) {
+static void resolve_task(Compiler *c, const ScenarioItem *item, Fault *fault) {
   const Program *program = c->program;
-  bool may_be_one = fault->kind == FAULT_PAUSE || fault->kind == FAULT_SUSPEND;
-  if (item->task.text == NULL) {
-    return true;
-  }
-  if (fault->clients == 0 || !may_be_one) {
-    diagnostics_error(c->diagnostics, item->task.span, fault->clients == 0 ? "only clients have tasks"
-                                                                           : "only a pause or a suspend strikes a single task");
-    return false;
-  }
   const ClientKind *kind = &program->kinds[program->client_kind[g_bit_nth_lsf(fault->clients, -1)]];
   if ((fault->clients & ~bits(kind->first, kind->count)) != 0) {
     diagnostics_error(c->diagnostics, item->target->span, "name the kind of client whose task this is: `%s.%s`", kind->name,
                       item->task.text);
-    return false;
+    return;
   }
   for (int32_t t = 0; t < kind->task_count; t++) {
     if (kind->tasks[t].name != NULL && strcmp(kind->tasks[t].name, item->task.text) == 0) {
       fault->task = t;
-      return true;
+      return;
     }
   }
-  return unknown_task(c, item, kind);
+  unknown_task(c, item, kind);
+}
+
+void compile_faults_of_tasks(Compiler *c) {
+  for (int32_t i = 0, f = 0; c->scenario != NULL && i < c->scenario->item_count; i++) {
+    const ScenarioItem *item = &c->scenario->items[i];
+    bool is_kept = f < c->program->fault_count && c->program->faults[f].span.begin == item->span.begin; /* else it was wrong */
+    if (is_kept && item->task.text != NULL) {
+      resolve_task(c, item, &c->program->faults[f]);
+    }
+    f += is_kept;
+  }
+}
+
+/* Whether the fault may strike a single task at all; which one it is, is not known yet. */
+static bool check_task(Compiler *c, const ScenarioItem *item, const Fault *fault) {
+  bool may_be_one = fault->kind == FAULT_PAUSE || fault->kind == FAULT_SUSPEND;
+  bool is_good = item->task.text == NULL || (fault->clients != 0 && may_be_one);
+  if (!is_good) {
+    diagnostics_error(c->diagnostics, item->task.span, fault->clients == 0 ? "only clients have tasks"
+                                                                           : "only a pause or a suspend strikes a single task");
+  }
+  return is_good;
 }
 
 /* trigger of SERVER.h(args) */
@@ -189,13 +201,51 @@ static bool trigger_argument(Compiler *c, const Expr *said, Constant *value) {
   return true;
 }
 
+static int32_t handler_named(Compiler *c, int32_t service, Name name) {
+  const ServiceDecl *decl = c->decl->services[service];
+  NameList names = {0};
+  int32_t found = NO_INDEX;
+  for (int32_t i = 0; i < decl->handler_count; i++) {
+    vec_push(&names, decl->handlers[i]->name.text);
+    found = strcmp(decl->handlers[i]->name.text, name.text) == 0 ? i : found;
+  }
+  if (found == NO_INDEX) {
+    const char *nearest = nearest_find(name.text, names.items, names.count);
+    diagnostics_error(c->diagnostics, name.span, nearest == NULL ? "the service '%s' has no handler '%s'"
+                                                                 : "the service '%s' has no handler '%s'; did you mean '%s'?",
+                      decl->name.text, name.text, nearest);
+  }
+  vec_free(&names);
+  return found;
+}
+
+/* Like a call, but from nobody: the handler is compiled, and its parameters take what comes. */
+static void note_call(Compiler *c, int32_t service, const Call *call, const Fault *fault) {
+  Span *first = &c->calls[service][fault->handler];
+  *first = first->end == 0 ? call->span : *first;
+  Sort *sorts = c->program->services[service].handlers[fault->handler].param_sorts;
+  for (int32_t i = 0; i < fault->arg_count; i++) {
+    Sort sort = fault->arg_sorts[i] == SORT_NONE ? SORT_REPLY : fault->arg_sorts[i];
+    sorts[i] = sorts[i] == SORT_NONE || sorts[i] == sort ? sort : SORT_REPLY;
+  }
+}
+
 static bool find_trigger(Compiler *c, const ScenarioItem *item, Fault *fault) {
   const Call *call = item->call;
   if (!fault_servers(c, call->target, &fault->servers)) {
     return false;
   }
-  if (call->arg_count > PROGRAM_ARGS_MAX) {
-    diagnostics_error(c->diagnostics, call->span, "a handler takes at most %d arguments", PROGRAM_ARGS_MAX);
+  const Program *program = c->program;
+  int32_t service = program->groups[program->server_group[g_bit_nth_lsf(fault->servers, -1)]].service;
+  fault->handler = handler_named(c, service, call->handler);
+  if (fault->handler == NO_INDEX) {
+    return false;
+  }
+  const HandlerDecl *decl = c->decl->services[service]->handlers[fault->handler];
+  if (decl->param_count != call->arg_count) {
+    diagnostics_error(c->diagnostics, call->span, "'%s' takes %d argument%s, not %d", call->handler.text, decl->param_count,
+                      decl->param_count == 1 ? "" : "s", call->arg_count);
+    diagnostics_note(c->diagnostics, decl->name.span, "it is declared here");
     return false;
   }
   for (; fault->arg_count < call->arg_count; fault->arg_count++) {
@@ -206,10 +256,8 @@ static bool find_trigger(Compiler *c, const ScenarioItem *item, Fault *fault) {
     fault->arg_sorts[fault->arg_count] = value.sort;
     fault->args[fault->arg_count] = (int32_t)value.value;
   }
-  const Program *program = c->program;
-  int32_t service = program->groups[program->server_group[g_bit_nth_lsf(fault->servers, -1)]].service;
-  fault->handler = code_triggered(c, call, service, fault->arg_sorts);
-  return fault->handler != NO_INDEX;
+  note_call(c, service, call, fault);
+  return true;
 }
 
 /* What each kind of fault says beside its victims */
@@ -335,7 +383,7 @@ static void add_fault(Compiler *c, const ScenarioItem *item) {
   Fault fault = {.kind = item->fault, .lo_us = 0, .hi_us = DURATION_INFINITE, .task = NO_INDEX, .handler = NO_INDEX,
                  .is_silent = item->is_silent, .span = item->span};
   Window window;
-  if (!fault_count(c, item, &fault.count) || !rows[item->fault].find(c, item, &fault) || !find_task(c, item, &fault)) {
+  if (!fault_count(c, item, &fault.count) || !rows[item->fault].find(c, item, &fault) || !check_task(c, item, &fault)) {
     return;
   }
   if (item->lo != NULL) {

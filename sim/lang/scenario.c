@@ -110,8 +110,8 @@ static bool resolve_bound(Compiler *c, const ScenarioItem *item, int32_t *kind, 
 }
 
 static bool has_fence(const Compiler *c) {
-  for (uint32_t i = 0; i < c->criticals.count; i++) {
-    if (c->criticals.items[i].has_fence) {
+  for (int32_t i = 0; i < c->program->critical_count; i++) {
+    if (c->program->criticals[i].has_fence) {
       return true;
     }
   }
@@ -171,7 +171,7 @@ static void add_item(Compiler *c, const ScenarioItem *item) {
   case ITEM_SET:
     break; /* resolve.c reads them before anything else */
   case ITEM_FAULT:
-    break; /* fault.c: before the services, since a trigger is a call */
+    break; /* fault.c has compiled them before the services, since a trigger is a call */
   }
 }
 
@@ -194,6 +194,7 @@ static void check_said_once(Compiler *c, const ScenarioItem *item) {
 void compile_scenario(Compiler *c) {
   Program *program = c->program;
   int32_t count = c->scenario == NULL ? 0 : c->scenario->item_count;
+  compile_faults_of_tasks(c);
   program->client_starts = (Window){0, DURATION_INFINITE};
   program->obtainables = g_new0(Obtainable, (size_t)count + 1);
   program->expectations = g_new0(Expectation, (size_t)count + 1);
