@@ -101,8 +101,8 @@ static bool find_suspended(Compiler *c, const ScenarioItem *item, Fault *fault) 
   }
   if (fault->servers != 0) {
     const char *text = expr_text(c, item->target);
-    diagnostics_error(c->diagnostics, item->target->span, "only clients are suspended; '%s' can be paused: `pause of %s for …`",
-                      text, text);
+    diagnostics_error(c->diagnostics, item->target->span,
+                      "only clients are suspended; '%s' can be paused: `pause of %s for …`", text, text);
   }
   return fault->servers == 0;
 }
@@ -143,8 +143,8 @@ static void resolve_task(Compiler *c, const ScenarioItem *item, Fault *fault) {
   const Program *program = c->program;
   const ClientKind *kind = &program->kinds[program->client_kind[g_bit_nth_lsf(fault->clients, -1)]];
   if ((fault->clients & ~bits(kind->first, kind->count)) != 0) {
-    diagnostics_error(c->diagnostics, item->target->span, "name the kind of client whose task this is: `%s.%s`", kind->name,
-                      item->task.text);
+    diagnostics_error(c->diagnostics, item->target->span, "name the kind of client whose task this is: `%s.%s`",
+                      kind->name, item->task.text);
     return;
   }
   for (int32_t t = 0; t < kind->task_count; t++) {
@@ -159,7 +159,8 @@ static void resolve_task(Compiler *c, const ScenarioItem *item, Fault *fault) {
 void compile_faults_of_tasks(Compiler *c) {
   for (int32_t i = 0, f = 0; c->scenario != NULL && i < c->scenario->item_count; i++) {
     const ScenarioItem *item = &c->scenario->items[i];
-    bool is_kept = f < c->program->fault_count && c->program->faults[f].span.begin == item->span.begin; /* else it was wrong */
+    bool is_kept =
+        f < c->program->fault_count && c->program->faults[f].span.begin == item->span.begin; /* else it was wrong */
     if (is_kept && item->task.text != NULL) {
       resolve_task(c, item, &c->program->faults[f]);
     }
@@ -172,8 +173,9 @@ static bool check_task(Compiler *c, const ScenarioItem *item, const Fault *fault
   bool may_be_one = fault->kind == FAULT_PAUSE || fault->kind == FAULT_SUSPEND;
   bool is_good = item->task.text == NULL || (fault->clients != 0 && may_be_one);
   if (!is_good) {
-    diagnostics_error(c->diagnostics, item->task.span, fault->clients == 0 ? "only clients have tasks"
-                                                                           : "only a pause or a suspend strikes a single task");
+    diagnostics_error(c->diagnostics, item->task.span,
+                      fault->clients == 0 ? "only clients have tasks"
+                                          : "only a pause or a suspend strikes a single task");
   }
   return is_good;
 }
@@ -181,7 +183,8 @@ static bool check_task(Compiler *c, const ScenarioItem *item, const Fault *fault
 /* trigger of SERVER.h(args) */
 
 static bool trigger_argument(Compiler *c, const Expr *said, Constant *value) {
-  bool is_word = said->kind == EXPR_NAME && compiler_find(c, said->name.text) == NULL && compiler_word_known(c, said->name.text);
+  bool is_word =
+      said->kind == EXPR_NAME && compiler_find(c, said->name.text) == NULL && compiler_word_known(c, said->name.text);
   if (is_word) {
     *value = (Constant){.sort = SORT_WORD, .value = compiler_word(c, said->name.text), .count = 1};
     return true;
@@ -190,7 +193,8 @@ static bool trigger_argument(Compiler *c, const Expr *said, Constant *value) {
     return false;
   }
   if (value->is_group) {
-    diagnostics_error(c->diagnostics, said->span, "'%s' is more than one process; name one of them", expr_text(c, said));
+    diagnostics_error(c->diagnostics, said->span, "'%s' is more than one process; name one of them",
+                      expr_text(c, said));
     return false;
   }
   if (value->sort == SORT_SERVER) {
@@ -211,8 +215,9 @@ static int32_t handler_named(Compiler *c, int32_t service, Name name) {
   }
   if (found == NO_INDEX) {
     const char *nearest = nearest_find(name.text, names.items, names.count);
-    diagnostics_error(c->diagnostics, name.span, nearest == NULL ? "the service '%s' has no handler '%s'"
-                                                                 : "the service '%s' has no handler '%s'; did you mean '%s'?",
+    diagnostics_error(c->diagnostics, name.span,
+                      nearest == NULL ? "the service '%s' has no handler '%s'"
+                                      : "the service '%s' has no handler '%s'; did you mean '%s'?",
                       decl->name.text, name.text, nearest);
   }
   vec_free(&names);
@@ -243,8 +248,8 @@ static bool find_trigger(Compiler *c, const ScenarioItem *item, Fault *fault) {
   }
   const HandlerDecl *decl = c->decl->services[service]->handlers[fault->handler];
   if (decl->param_count != call->arg_count) {
-    diagnostics_error(c->diagnostics, call->span, "'%s' takes %d argument%s, not %d", call->handler.text, decl->param_count,
-                      decl->param_count == 1 ? "" : "s", call->arg_count);
+    diagnostics_error(c->diagnostics, call->span, "'%s' takes %d argument%s, not %d", call->handler.text,
+                      decl->param_count, decl->param_count == 1 ? "" : "s", call->arg_count);
     diagnostics_note(c->diagnostics, decl->name.span, "it is declared here");
     return false;
   }
@@ -288,7 +293,8 @@ static void complete_drift(Compiler *c, const ScenarioItem *item, Fault *fault) 
   fault->drift_ppm = (int32_t)item->drift_ppm;
   for (int32_t i = 0; i < c->program->fault_count; i++) {
     const Fault *known = &c->program->faults[i];
-    if (known->kind == FAULT_DRIFT && ((known->clients & fault->clients) != 0 || (known->servers & fault->servers) != 0)) {
+    if (known->kind == FAULT_DRIFT &&
+        ((known->clients & fault->clients) != 0 || (known->servers & fault->servers) != 0)) {
       diagnostics_error(c->diagnostics, item->span, "a process has one drift, and this gives some a second one");
       diagnostics_note(c->diagnostics, known->span, "the first one is here");
       return;
@@ -298,15 +304,17 @@ static void complete_drift(Compiler *c, const ScenarioItem *item, Fault *fault) 
 
 static void complete_suspend(Compiler *c, const ScenarioItem *item, Fault *fault) {
   if (fault->hi_us == DURATION_INFINITE) {
-    diagnostics_error(c->diagnostics, item->hi->span, "a suspend ends, or its clock would never go on; give it a finite length");
+    diagnostics_error(c->diagnostics, item->hi->span,
+                      "a suspend ends, or its clock would never go on; give it a finite length");
   }
 }
 
 static void complete_durable(Compiler *c, const ScenarioItem *item, Fault *fault) {
   if (compiler_constant_duration(c, item->durable, "what a crash loses", &fault->durable_us) &&
       (fault->durable_us <= 0 || fault->durable_us == DURATION_INFINITE)) {
-    diagnostics_error(c->diagnostics, item->durable->span,
-                      "`losing last` takes a duration above 0s and below inf; there are also `losing nothing` and `losing memory`");
+    diagnostics_error(
+        c->diagnostics, item->durable->span,
+        "`losing last` takes a duration above 0s and below inf; there are also `losing nothing` and `losing memory`");
   }
 }
 
@@ -318,13 +326,15 @@ static void complete_crash(Compiler *c, const ScenarioItem *item, Fault *fault) 
   fault->memory = item->memory;
   if (fault->servers == 0) {
     if (says_losing) {
-      diagnostics_error(c->diagnostics, item->losing_span, "a client that crashes loses its memory anyway; leave this out");
+      diagnostics_error(c->diagnostics, item->losing_span,
+                        "a client that crashes loses its memory anyway; leave this out");
     }
     return;
   }
   fault->kind = FAULT_CRASH_SERVER;
   if (!says_losing) {
-    diagnostics_error(c->diagnostics, item->span, "say what the server loses: `crash of %s losing memory`, or `nothing`, or `last 1s`",
+    diagnostics_error(c->diagnostics, item->span,
+                      "say what the server loses: `crash of %s losing memory`, or `nothing`, or `last 1s`",
                       expr_text(c, item->target));
   } else if (item->durable != NULL) {
     complete_durable(c, item, fault);
@@ -345,13 +355,15 @@ static void complete_unordered(Compiler *c, const ScenarioItem *item, Fault *fau
 static const struct {
   bool (*find)(Compiler *c, const ScenarioItem *item, Fault *fault);     /* whom it strikes; false after a diagnostic */
   void (*complete)(Compiler *c, const ScenarioItem *item, Fault *fault); /* NULL: nothing else to say */
-  const char *window;   /* what its window is, for messages */
+  const char *window;                                                    /* what its window is, for messages */
   const char *infinite; /* why it cannot strike for ever; NULL: it can */
 } rows[FAULT_KIND_COUNT] = {
-    [FAULT_LATE] = {find_connections, NULL, "how late a message is",
-                    "the number of late messages must be finite; for any delay at all write `latency 0s..inf` and `network unordered`"},
+    [FAULT_LATE] =
+        {find_connections, NULL, "how late a message is",
+         "the number of late messages must be finite; for any delay at all write `latency 0s..inf` and `network unordered`"},
     [FAULT_LOST] = {find_connections, NULL, NULL, NULL},
-    [FAULT_DUPLICATED] = {find_connections, NULL, "how late a copy is", "the number of duplicated messages must be finite"},
+    [FAULT_DUPLICATED] = {find_connections, NULL, "how late a copy is",
+                          "the number of duplicated messages must be finite"},
     [FAULT_PAUSE] = {find_victims, NULL, "a pause", NULL},
     [FAULT_SUSPEND] = {find_suspended, complete_suspend, "a suspend", NULL},
     [FAULT_STEP] = {find_victims, complete_jump, NULL, NULL},
@@ -380,8 +392,13 @@ static bool fault_count(Compiler *c, const ScenarioItem *item, int32_t *count) {
 }
 
 static void add_fault(Compiler *c, const ScenarioItem *item) {
-  Fault fault = {.kind = item->fault, .lo_us = 0, .hi_us = DURATION_INFINITE, .task = NO_INDEX, .handler = NO_INDEX,
-                 .is_silent = item->is_silent, .span = item->span};
+  Fault fault = {.kind = item->fault,
+                 .lo_us = 0,
+                 .hi_us = DURATION_INFINITE,
+                 .task = NO_INDEX,
+                 .handler = NO_INDEX,
+                 .is_silent = item->is_silent,
+                 .span = item->span};
   Window window;
   if (!fault_count(c, item, &fault.count) || !rows[item->fault].find(c, item, &fault) || !check_task(c, item, &fault)) {
     return;
