@@ -285,21 +285,35 @@ static void complete_skew(Compiler *c, const ScenarioItem *item, Fault *fault) {
   }
 }
 
+/* A process has one drift, a server one durable copy: `value` is what a fault says of it, 0 nothing. */
+static void check_same_as_earlier(Compiler *c, const Fault *fault, const char *message,
+                                  int64_t (*value)(const Fault *)) {
+  for (int32_t i = 0; i < c->program->fault_count; i++) {
+    const Fault *known = &c->program->faults[i];
+    bool is_shared = (known->clients & fault->clients) != 0 || (known->servers & fault->servers) != 0;
+    if (is_shared && value(known) != 0 && value(known) != value(fault)) {
+      diagnostics_error(c->diagnostics, fault->span, "%s", message);
+      diagnostics_note(c->diagnostics, known->span, "the first one is here");
+      return;
+    }
+  }
+}
+
+static int64_t drift_of(const Fault *fault) {
+  return fault->drift_ppm;
+}
+
+static int64_t durable_of(const Fault *fault) {
+  return fault->durable_us;
+}
+
 static void complete_drift(Compiler *c, const ScenarioItem *item, Fault *fault) {
   if (item->drift_ppm <= 0 || item->drift_ppm >= DRIFT_PPM_MAX) {
     diagnostics_error(c->diagnostics, item->drift_span, "a drift lies between 0%% and 50%%");
     return;
   }
   fault->drift_ppm = (int32_t)item->drift_ppm;
-  for (int32_t i = 0; i < c->program->fault_count; i++) {
-    const Fault *known = &c->program->faults[i];
-    if (known->kind == FAULT_DRIFT &&
-        ((known->clients & fault->clients) != 0 || (known->servers & fault->servers) != 0)) {
-      diagnostics_error(c->diagnostics, item->span, "a process has one drift, and this gives some a second one");
-      diagnostics_note(c->diagnostics, known->span, "the first one is here");
-      return;
-    }
-  }
+  check_same_as_earlier(c, fault, "a process has one drift, and this gives some a second one", drift_of);
 }
 
 static void complete_suspend(Compiler *c, const ScenarioItem *item, Fault *fault) {
@@ -310,12 +324,17 @@ static void complete_suspend(Compiler *c, const ScenarioItem *item, Fault *fault
 }
 
 static void complete_durable(Compiler *c, const ScenarioItem *item, Fault *fault) {
-  if (compiler_constant_duration(c, item->durable, "what a crash loses", &fault->durable_us) &&
-      (fault->durable_us <= 0 || fault->durable_us == DURATION_INFINITE)) {
+  if (!compiler_constant_duration(c, item->durable, "what a crash loses", &fault->durable_us)) {
+    return;
+  }
+  if (fault->durable_us <= 0 || fault->durable_us == DURATION_INFINITE) {
     diagnostics_error(
         c->diagnostics, item->durable->span,
         "`losing last` takes a duration above 0s and below inf; there are also `losing nothing` and `losing memory`");
+    return;
   }
+  check_same_as_earlier(c, fault, "a server has one durable copy; say `losing last` with the same duration",
+                        durable_of);
 }
 
 static void complete_crash(Compiler *c, const ScenarioItem *item, Fault *fault) {
