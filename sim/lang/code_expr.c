@@ -698,17 +698,6 @@ void code_tell(Compiler *c, const Call *call) {
   }
 }
 
-int32_t code_triggered(Compiler *c, const Call *call, int32_t service, const Sort *sorts) {
-  Target target;
-  if (!resolve_handler(c, call, service, &target)) {
-    return NO_INDEX;
-  }
-  for (int32_t i = 0; i < call->arg_count; i++) {
-    note_argument(c, &target, i, shape_of(sorts[i]));
-  }
-  return target.handler;
-}
-
 /* Values */
 
 static Shape code_word(Compiler *c, const Expr *expr) {

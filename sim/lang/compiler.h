@@ -161,8 +161,6 @@ Shape code_value_as(Compiler *c, const Expr *expr, Sort expected); /* reads 0 as
 void code_condition(Compiler *c, const Expr *expr, bool when, Patches *patches); /* jumps when it is `when` */
 int32_t code_ask(Compiler *c, const Expr *ask); /* returns how many values the handler replies; 1 when unknown */
 void code_tell(Compiler *c, const Call *call);
-/* The handler that a trigger calls with arguments of these sorts, so that it is compiled; NO_INDEX after a diagnostic. */
-int32_t code_triggered(Compiler *c, const Call *call, int32_t service, const Sort *sorts);
 bool code_age(Compiler *c, const Expr *expr, bool *below, int32_t *variable, int32_t *process, int32_t *duration);
 Symbol code_hidden(Compiler *c, Name name, Type type);
 void code_store(Compiler *c, Name name);
@@ -176,7 +174,8 @@ void code_handler_body(Compiler *c, const Block *body);
 void compile_scenario(Compiler *c);
 
 /* fault.c */
-void compile_faults(Compiler *c); /* between clients, whose tasks it names, and services, whose handlers it may call */
+void compile_faults(Compiler *c); /* before the services: a trigger is a call of a handler */
+void compile_faults_of_tasks(Compiler *c); /* behind the clients, whose tasks they name */
 /* The servers that `to SERVER` names: a bit set; NULL: all of them. Some of a group are told apart from the others. */
 bool fault_servers(Compiler *c, const Expr *target, uint32_t *servers);
 

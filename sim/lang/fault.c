@@ -101,8 +101,8 @@ static bool find_suspended(Compiler *c, const ScenarioItem *item, Fault *fault) 
   }
   if (fault->servers != 0) {
     const char *text = expr_text(c, item->target);
-    diagnostics_error(c->diagnostics, item->target->span, "only clients are suspended; '%s' can be paused: `pause of %s for …`",
-                      text, text);
+    diagnostics_error(c->diagnostics, item->target->span,
+                      "only clients are suspended; '%s' can be paused: `pause of %s for …`", text, text);
   }
   return fault->servers == 0;
 }
@@ -122,7 +122,7 @@ static bool find_cut(Compiler *c, const ScenarioItem *item, Fault *fault) {
 
 /* The one task that a fault strikes: client.TASK, of one kind of client. */
 
-static bool unknown_task(Compiler *c, const ScenarioItem *item, const ClientKind *kind) {
+static void unknown_task(Compiler *c, const ScenarioItem *item, const ClientKind *kind) {
   NameList names = {0};
   for (int32_t t = 0; t < kind->task_count; t++) {
     if (kind->tasks[t].name != NULL) {
@@ -137,39 +137,54 @@ static bool unknown_task(Compiler *c, const ScenarioItem *item, const ClientKind
     diagnostics_error(c->diagnostics, item->task.span, "'%s' has no task '%s'", kind->name, item->task.text);
   }
   vec_free(&names);
-  return false;
 }
 
-static bool find_task(Compiler *c, const ScenarioItem *item, Fault *fault) {
+static void resolve_task(Compiler *c, const ScenarioItem *item, Fault *fault) {
   const Program *program = c->program;
-  bool may_be_one = fault->kind == FAULT_PAUSE || fault->kind == FAULT_SUSPEND;
-  if (item->task.text == NULL) {
-    return true;
-  }
-  if (fault->clients == 0 || !may_be_one) {
-    diagnostics_error(c->diagnostics, item->task.span, fault->clients == 0 ? "only clients have tasks"
-                                                                           : "only a pause or a suspend strikes a single task");
-    return false;
-  }
   const ClientKind *kind = &program->kinds[program->client_kind[g_bit_nth_lsf(fault->clients, -1)]];
   if ((fault->clients & ~bits(kind->first, kind->count)) != 0) {
-    diagnostics_error(c->diagnostics, item->target->span, "name the kind of client whose task this is: `%s.%s`", kind->name,
-                      item->task.text);
-    return false;
+    diagnostics_error(c->diagnostics, item->target->span, "name the kind of client whose task this is: `%s.%s`",
+                      kind->name, item->task.text);
+    return;
   }
   for (int32_t t = 0; t < kind->task_count; t++) {
     if (kind->tasks[t].name != NULL && strcmp(kind->tasks[t].name, item->task.text) == 0) {
       fault->task = t;
-      return true;
+      return;
     }
   }
-  return unknown_task(c, item, kind);
+  unknown_task(c, item, kind);
+}
+
+void compile_faults_of_tasks(Compiler *c) {
+  for (int32_t i = 0, f = 0; c->scenario != NULL && i < c->scenario->item_count; i++) {
+    const ScenarioItem *item = &c->scenario->items[i];
+    bool is_kept =
+        f < c->program->fault_count && c->program->faults[f].span.begin == item->span.begin; /* else it was wrong */
+    if (is_kept && item->task.text != NULL) {
+      resolve_task(c, item, &c->program->faults[f]);
+    }
+    f += is_kept;
+  }
+}
+
+/* Whether the fault may strike a single task at all; which one it is, is not known yet. */
+static bool check_task(Compiler *c, const ScenarioItem *item, const Fault *fault) {
+  bool may_be_one = fault->kind == FAULT_PAUSE || fault->kind == FAULT_SUSPEND;
+  bool is_good = item->task.text == NULL || (fault->clients != 0 && may_be_one);
+  if (!is_good) {
+    diagnostics_error(c->diagnostics, item->task.span,
+                      fault->clients == 0 ? "only clients have tasks"
+                                          : "only a pause or a suspend strikes a single task");
+  }
+  return is_good;
 }
 
 /* trigger of SERVER.h(args) */
 
 static bool trigger_argument(Compiler *c, const Expr *said, Constant *value) {
-  bool is_word = said->kind == EXPR_NAME && compiler_find(c, said->name.text) == NULL && compiler_word_known(c, said->name.text);
+  bool is_word =
+      said->kind == EXPR_NAME && compiler_find(c, said->name.text) == NULL && compiler_word_known(c, said->name.text);
   if (is_word) {
     *value = (Constant){.sort = SORT_WORD, .value = compiler_word(c, said->name.text), .count = 1};
     return true;
@@ -178,7 +193,8 @@ static bool trigger_argument(Compiler *c, const Expr *said, Constant *value) {
     return false;
   }
   if (value->is_group) {
-    diagnostics_error(c->diagnostics, said->span, "'%s' is more than one process; name one of them", expr_text(c, said));
+    diagnostics_error(c->diagnostics, said->span, "'%s' is more than one process; name one of them",
+                      expr_text(c, said));
     return false;
   }
   if (value->sort == SORT_SERVER) {
@@ -189,13 +205,52 @@ static bool trigger_argument(Compiler *c, const Expr *said, Constant *value) {
   return true;
 }
 
+static int32_t handler_named(Compiler *c, int32_t service, Name name) {
+  const ServiceDecl *decl = c->decl->services[service];
+  NameList names = {0};
+  int32_t found = NO_INDEX;
+  for (int32_t i = 0; i < decl->handler_count; i++) {
+    vec_push(&names, decl->handlers[i]->name.text);
+    found = strcmp(decl->handlers[i]->name.text, name.text) == 0 ? i : found;
+  }
+  if (found == NO_INDEX) {
+    const char *nearest = nearest_find(name.text, names.items, names.count);
+    diagnostics_error(c->diagnostics, name.span,
+                      nearest == NULL ? "the service '%s' has no handler '%s'"
+                                      : "the service '%s' has no handler '%s'; did you mean '%s'?",
+                      decl->name.text, name.text, nearest);
+  }
+  vec_free(&names);
+  return found;
+}
+
+/* Like a call, but from nobody: the handler is compiled, and its parameters take what comes. */
+static void note_call(Compiler *c, int32_t service, const Call *call, const Fault *fault) {
+  Span *first = &c->calls[service][fault->handler];
+  *first = first->end == 0 ? call->span : *first;
+  Sort *sorts = c->program->services[service].handlers[fault->handler].param_sorts;
+  for (int32_t i = 0; i < fault->arg_count; i++) {
+    Sort sort = fault->arg_sorts[i] == SORT_NONE ? SORT_REPLY : fault->arg_sorts[i];
+    sorts[i] = sorts[i] == SORT_NONE || sorts[i] == sort ? sort : SORT_REPLY;
+  }
+}
+
 static bool find_trigger(Compiler *c, const ScenarioItem *item, Fault *fault) {
   const Call *call = item->call;
   if (!fault_servers(c, call->target, &fault->servers)) {
     return false;
   }
-  if (call->arg_count > PROGRAM_ARGS_MAX) {
-    diagnostics_error(c->diagnostics, call->span, "a handler takes at most %d arguments", PROGRAM_ARGS_MAX);
+  const Program *program = c->program;
+  int32_t service = program->groups[program->server_group[g_bit_nth_lsf(fault->servers, -1)]].service;
+  fault->handler = handler_named(c, service, call->handler);
+  if (fault->handler == NO_INDEX) {
+    return false;
+  }
+  const HandlerDecl *decl = c->decl->services[service]->handlers[fault->handler];
+  if (decl->param_count != call->arg_count) {
+    diagnostics_error(c->diagnostics, call->span, "'%s' takes %d argument%s, not %d", call->handler.text,
+                      decl->param_count, decl->param_count == 1 ? "" : "s", call->arg_count);
+    diagnostics_note(c->diagnostics, decl->name.span, "it is declared here");
     return false;
   }
   for (; fault->arg_count < call->arg_count; fault->arg_count++) {
@@ -206,10 +261,8 @@ static bool find_trigger(Compiler *c, const ScenarioItem *item, Fault *fault) {
     fault->arg_sorts[fault->arg_count] = value.sort;
     fault->args[fault->arg_count] = (int32_t)value.value;
   }
-  const Program *program = c->program;
-  int32_t service = program->groups[program->server_group[g_bit_nth_lsf(fault->servers, -1)]].service;
-  fault->handler = code_triggered(c, call, service, fault->arg_sorts);
-  return fault->handler != NO_INDEX;
+  note_call(c, service, call, fault);
+  return true;
 }
 
 /* What each kind of fault says beside its victims */
@@ -232,34 +285,56 @@ static void complete_skew(Compiler *c, const ScenarioItem *item, Fault *fault) {
   }
 }
 
-static void complete_drift(Compiler *c, const ScenarioItem *item, Fault *fault) {
-  if (item->drift_ppm <= 0 || item->drift_ppm >= DRIFT_PPM_MAX) {
-    diagnostics_error(c->diagnostics, item->drift_span, "a drift lies between 0%% and 50%%");
-    return;
-  }
-  fault->drift_ppm = (int32_t)item->drift_ppm;
+/* A process has one drift, a server one durable copy: `value` is what a fault says of it, 0 nothing. */
+static void check_same_as_earlier(Compiler *c, const Fault *fault, const char *message,
+                                  int64_t (*value)(const Fault *)) {
   for (int32_t i = 0; i < c->program->fault_count; i++) {
     const Fault *known = &c->program->faults[i];
-    if (known->kind == FAULT_DRIFT && ((known->clients & fault->clients) != 0 || (known->servers & fault->servers) != 0)) {
-      diagnostics_error(c->diagnostics, item->span, "a process has one drift, and this gives some a second one");
+    bool is_shared = (known->clients & fault->clients) != 0 || (known->servers & fault->servers) != 0;
+    if (is_shared && value(known) != 0 && value(known) != value(fault)) {
+      diagnostics_error(c->diagnostics, fault->span, "%s", message);
       diagnostics_note(c->diagnostics, known->span, "the first one is here");
       return;
     }
   }
 }
 
+static int64_t drift_of(const Fault *fault) {
+  return fault->drift_ppm;
+}
+
+static int64_t durable_of(const Fault *fault) {
+  return fault->durable_us;
+}
+
+static void complete_drift(Compiler *c, const ScenarioItem *item, Fault *fault) {
+  if (item->drift_ppm <= 0 || item->drift_ppm >= DRIFT_PPM_MAX) {
+    diagnostics_error(c->diagnostics, item->drift_span, "a drift lies between 0%% and 50%%");
+    return;
+  }
+  fault->drift_ppm = (int32_t)item->drift_ppm;
+  check_same_as_earlier(c, fault, "a process has one drift, and this gives some a second one", drift_of);
+}
+
 static void complete_suspend(Compiler *c, const ScenarioItem *item, Fault *fault) {
   if (fault->hi_us == DURATION_INFINITE) {
-    diagnostics_error(c->diagnostics, item->hi->span, "a suspend ends, or its clock would never go on; give it a finite length");
+    diagnostics_error(c->diagnostics, item->hi->span,
+                      "a suspend ends, or its clock would never go on; give it a finite length");
   }
 }
 
 static void complete_durable(Compiler *c, const ScenarioItem *item, Fault *fault) {
-  if (compiler_constant_duration(c, item->durable, "what a crash loses", &fault->durable_us) &&
-      (fault->durable_us <= 0 || fault->durable_us == DURATION_INFINITE)) {
-    diagnostics_error(c->diagnostics, item->durable->span,
-                      "`losing last` takes a duration above 0s and below inf; there are also `losing nothing` and `losing memory`");
+  if (!compiler_constant_duration(c, item->durable, "what a crash loses", &fault->durable_us)) {
+    return;
   }
+  if (fault->durable_us <= 0 || fault->durable_us == DURATION_INFINITE) {
+    diagnostics_error(
+        c->diagnostics, item->durable->span,
+        "`losing last` takes a duration above 0s and below inf; there are also `losing nothing` and `losing memory`");
+    return;
+  }
+  check_same_as_earlier(c, fault, "a server has one durable copy; say `losing last` with the same duration",
+                        durable_of);
 }
 
 static void complete_crash(Compiler *c, const ScenarioItem *item, Fault *fault) {
@@ -270,13 +345,15 @@ static void complete_crash(Compiler *c, const ScenarioItem *item, Fault *fault) 
   fault->memory = item->memory;
   if (fault->servers == 0) {
     if (says_losing) {
-      diagnostics_error(c->diagnostics, item->losing_span, "a client that crashes loses its memory anyway; leave this out");
+      diagnostics_error(c->diagnostics, item->losing_span,
+                        "a client that crashes loses its memory anyway; leave this out");
     }
     return;
   }
   fault->kind = FAULT_CRASH_SERVER;
   if (!says_losing) {
-    diagnostics_error(c->diagnostics, item->span, "say what the server loses: `crash of %s losing memory`, or `nothing`, or `last 1s`",
+    diagnostics_error(c->diagnostics, item->span,
+                      "say what the server loses: `crash of %s losing memory`, or `nothing`, or `last 1s`",
                       expr_text(c, item->target));
   } else if (item->durable != NULL) {
     complete_durable(c, item, fault);
@@ -297,13 +374,15 @@ static void complete_unordered(Compiler *c, const ScenarioItem *item, Fault *fau
 static const struct {
   bool (*find)(Compiler *c, const ScenarioItem *item, Fault *fault);     /* whom it strikes; false after a diagnostic */
   void (*complete)(Compiler *c, const ScenarioItem *item, Fault *fault); /* NULL: nothing else to say */
-  const char *window;   /* what its window is, for messages */
+  const char *window;                                                    /* what its window is, for messages */
   const char *infinite; /* why it cannot strike for ever; NULL: it can */
 } rows[FAULT_KIND_COUNT] = {
-    [FAULT_LATE] = {find_connections, NULL, "how late a message is",
-                    "the number of late messages must be finite; for any delay at all write `latency 0s..inf` and `network unordered`"},
+    [FAULT_LATE] =
+        {find_connections, NULL, "how late a message is",
+         "the number of late messages must be finite; for any delay at all write `latency 0s..inf` and `network unordered`"},
     [FAULT_LOST] = {find_connections, NULL, NULL, NULL},
-    [FAULT_DUPLICATED] = {find_connections, NULL, "how late a copy is", "the number of duplicated messages must be finite"},
+    [FAULT_DUPLICATED] = {find_connections, NULL, "how late a copy is",
+                          "the number of duplicated messages must be finite"},
     [FAULT_PAUSE] = {find_victims, NULL, "a pause", NULL},
     [FAULT_SUSPEND] = {find_suspended, complete_suspend, "a suspend", NULL},
     [FAULT_STEP] = {find_victims, complete_jump, NULL, NULL},
@@ -332,10 +411,15 @@ static bool fault_count(Compiler *c, const ScenarioItem *item, int32_t *count) {
 }
 
 static void add_fault(Compiler *c, const ScenarioItem *item) {
-  Fault fault = {.kind = item->fault, .lo_us = 0, .hi_us = DURATION_INFINITE, .task = NO_INDEX, .handler = NO_INDEX,
-                 .is_silent = item->is_silent, .span = item->span};
+  Fault fault = {.kind = item->fault,
+                 .lo_us = 0,
+                 .hi_us = DURATION_INFINITE,
+                 .task = NO_INDEX,
+                 .handler = NO_INDEX,
+                 .is_silent = item->is_silent,
+                 .span = item->span};
   Window window;
-  if (!fault_count(c, item, &fault.count) || !rows[item->fault].find(c, item, &fault) || !find_task(c, item, &fault)) {
+  if (!fault_count(c, item, &fault.count) || !rows[item->fault].find(c, item, &fault) || !check_task(c, item, &fault)) {
     return;
   }
   if (item->lo != NULL) {

@@ -161,7 +161,8 @@ static void parse_rate(Parser *parser, ScenarioItem *item) {
     item->drift_ppm = token->value * 10000;
     parser_expect(parser, TOKEN_PERCENT, "after the number, as in `drift 1%`");
   } else {
-    parser_fail(parser, token->span, "expected how far clocks drift, such as 1%%, 0.5%% or 100ppm, found %s", parser_found(parser));
+    parser_fail(parser, token->span, "expected how far clocks drift, such as 1%%, 0.5%% or 100ppm, found %s",
+                parser_found(parser));
   }
   item->drift_span = span_join(token->span, parser_previous_span(parser));
 }
@@ -217,8 +218,10 @@ static void parse_losing(Parser *parser, ScenarioItem *item) {
     item->memory = MEMORY_DURABLE;
     item->durable = parse_sum(parser);
   } else if (!parser->panicking) {
-    parser_fail(parser, parser_token(parser)->span, "a server loses `memory`, `nothing` or `last 1s` (what it wrote in the last second), "
-                "not %s", parser_found(parser));
+    parser_fail(parser, parser_token(parser)->span,
+                "a server loses `memory`, `nothing` or `last 1s` (what it wrote in the last second), "
+                "not %s",
+                parser_found(parser));
   }
   item->losing_span = span_join(begin, parser_previous_span(parser));
 }
@@ -234,7 +237,8 @@ static void parse_crash(Parser *parser, ScenarioItem *item) {
   }
   item->is_silent = parser_accept_word(parser, "silent");
   if (comma && !item->is_silent) {
-    parser_fail(parser, parser_token(parser)->span, "expected `%s` behind the comma", item->lo == NULL ? "back after a..b" : "silent");
+    parser_fail(parser, parser_token(parser)->span, "expected `%s` behind the comma",
+                item->lo == NULL ? "back after a..b" : "silent");
   }
 }
 
@@ -266,10 +270,14 @@ static const struct {
   FaultKind kind;
   void (*parse)(Parser *parser, ScenarioItem *item);
 } fault_rows[] = {
-    {"late", FAULT_LATE, parse_late},       {"lost", FAULT_LOST, parse_to},
-    {"duplicated", FAULT_DUPLICATED, parse_late}, {"pause", FAULT_PAUSE, parse_pause},
-    {"suspend", FAULT_SUSPEND, parse_pause}, {"step", FAULT_STEP, parse_step},
-    {"crash", FAULT_CRASH_CLIENT, parse_crash}, {"cut", FAULT_CUT, parse_cut},
+    {"late", FAULT_LATE, parse_late},
+    {"lost", FAULT_LOST, parse_to},
+    {"duplicated", FAULT_DUPLICATED, parse_late},
+    {"pause", FAULT_PAUSE, parse_pause},
+    {"suspend", FAULT_SUSPEND, parse_pause},
+    {"step", FAULT_STEP, parse_step},
+    {"crash", FAULT_CRASH_CLIENT, parse_crash},
+    {"cut", FAULT_CUT, parse_cut},
     {"trigger", FAULT_TRIGGER, parse_trigger},
 };
 
@@ -295,7 +303,8 @@ static bool is_fault_word(const char *word) {
 static bool fail_count(Parser *parser, const ScenarioItem *item) {
   const Token *token = parser_token(parser);
   if (item->value->kind == EXPR_NAME && is_fault_word(item->value->name.text)) {
-    parser_fail(parser, item->value->span, "a fault begins with how often it may strike: `1 %s …`", item->value->name.text);
+    parser_fail(parser, item->value->span, "a fault begins with how often it may strike: `1 %s …`",
+                item->value->name.text);
   } else if (token->kind == TOKEN_NAME && !token->first_of_line && is_item_word(parser_token_text(parser, token))) {
     parser_fail(parser, item->value->span, "`%s` has no count; leave this out", parser_token_text(parser, token));
   }
@@ -323,9 +332,10 @@ static void fail_fault(Parser *parser, const ScenarioItem *item) {
   if (nearest != NULL) {
     parser_fail(parser, span, "unknown word '%s'; did you mean '%s'?", said, nearest);
   } else {
-    parser_fail(parser, token->span,
-                "expected a fault (late, lost, duplicated, pause, suspend, step, crash, cut or trigger) after its count, found %s",
-                parser_found(parser));
+    parser_fail(
+        parser, token->span,
+        "expected a fault (late, lost, duplicated, pause, suspend, step, crash, cut or trigger) after its count, found %s",
+        parser_found(parser));
   }
 }
 

@@ -38,11 +38,12 @@ static bool is_known_property(Compiler *c, const ScenarioItem *item) {
     found = found || strcmp(names.items[i], item->name.text) == 0;
   }
   if (!found) {
-    const char *nearest = diagnostics_many(c->diagnostics) ? NULL : nearest_find(item->name.text, names.items, names.count);
+    const char *nearest =
+        diagnostics_many(c->diagnostics) ? NULL : nearest_find(item->name.text, names.items, names.count);
     const char *what = item->is_text ? "no `never` or `assert` has the text" : "unknown property";
     if (nearest != NULL) {
-      diagnostics_error(c->diagnostics, item->name.span, "%s %s%s%s; did you mean %s%s%s?", what, quote, item->name.text, quote,
-                        quote, nearest, quote);
+      diagnostics_error(c->diagnostics, item->name.span, "%s %s%s%s; did you mean %s%s%s?", what, quote,
+                        item->name.text, quote, quote, nearest, quote);
     } else {
       diagnostics_error(c->diagnostics, item->name.span, "%s %s%s%s", what, quote, item->name.text, quote);
     }
@@ -77,8 +78,9 @@ static bool kind_named(Compiler *c, Name name, int32_t *kind) {
   }
   if (*kind == NO_INDEX) {
     const char *nearest = nearest_find(name.text, names.items, names.count);
-    diagnostics_error(c->diagnostics, name.span, nearest == NULL ? "the model has no kind of client '%s'"
-                                                                 : "the model has no kind of client '%s'; did you mean '%s'?",
+    diagnostics_error(c->diagnostics, name.span,
+                      nearest == NULL ? "the model has no kind of client '%s'"
+                                      : "the model has no kind of client '%s'; did you mean '%s'?",
                       name.text, nearest);
   }
   vec_free(&names);
@@ -103,15 +105,16 @@ static bool resolve_bound(Compiler *c, const ScenarioItem *item, int32_t *kind, 
     return false;
   }
   if (*kind != NO_INDEX && !c->program->kinds[*kind].enters) {
-    diagnostics_error(c->diagnostics, item->kind_name.span, "the program of '%s' has no critical section", item->kind_name.text);
+    diagnostics_error(c->diagnostics, item->kind_name.span, "the program of '%s' has no critical section",
+                      item->kind_name.text);
     return false;
   }
   return true;
 }
 
 static bool has_fence(const Compiler *c) {
-  for (uint32_t i = 0; i < c->criticals.count; i++) {
-    if (c->criticals.items[i].has_fence) {
+  for (int32_t i = 0; i < c->program->critical_count; i++) {
+    if (c->program->criticals[i].has_fence) {
       return true;
     }
   }
@@ -124,7 +127,8 @@ static bool check_claim(Compiler *c, const ScenarioItem *item) {
   } else if (!item->is_text && strcmp(item->name.text, "all") == 0 && !item->holds) {
     diagnostics_error(c->diagnostics, item->span, "name the properties that are broken; `all` can only hold");
   } else if (!item->is_text && strcmp(item->name.text, "token_order") == 0 && !has_fence(c)) {
-    diagnostics_error(c->diagnostics, item->span, "no section of this model has a fence; write `critical fence t { … }`");
+    diagnostics_error(c->diagnostics, item->span,
+                      "no section of this model has a fence; write `critical fence t { … }`");
   } else {
     return true;
   }
@@ -152,33 +156,24 @@ static void add_expectation(Compiler *c, const ScenarioItem *item) {
 static void add_item(Compiler *c, const ScenarioItem *item) {
   Program *program = c->program;
   switch (item->kind) {
-  case ITEM_LATENCY:
-    set_latency(c, item);
-    break;
+  case ITEM_LATENCY: set_latency(c, item); break;
   case ITEM_STARTS:
-    program->client_starts_given = compiler_window(c, item->lo, item->hi, "the start of a client", &program->client_starts);
+    program->client_starts_given =
+        compiler_window(c, item->lo, item->hi, "the start of a client", &program->client_starts);
     break;
-  case ITEM_DETECT:
-    compiler_window(c, item->lo, item->hi, "the window of `detect`", &program->detect);
-    break;
-  case ITEM_ROUNDS:
-    compiler_number(c, item->value, "the number of rounds", 1, 1000000, &program->rounds);
-    break;
-  case ITEM_EXPECT:
-    add_expectation(c, item);
-    break;
+  case ITEM_DETECT: compiler_window(c, item->lo, item->hi, "the window of `detect`", &program->detect); break;
+  case ITEM_ROUNDS: compiler_number(c, item->value, "the number of rounds", 1, 1000000, &program->rounds); break;
+  case ITEM_EXPECT: add_expectation(c, item); break;
   case ITEM_CLIENTS:
-  case ITEM_SET:
-    break; /* resolve.c reads them before anything else */
-  case ITEM_FAULT:
-    break; /* fault.c: before the services, since a trigger is a call */
+  case ITEM_SET: break;   /* resolve.c reads them before anything else */
+  case ITEM_FAULT: break; /* fault.c has compiled them before the services, since a trigger is a call */
   }
 }
 
 /* A line that says something about the whole scenario: it would overwrite the first. */
 static bool is_single(const ScenarioItem *item) {
-  return (item->kind == ITEM_LATENCY && item->target == NULL) || item->kind == ITEM_STARTS || item->kind == ITEM_DETECT ||
-         item->kind == ITEM_CLIENTS || item->kind == ITEM_ROUNDS;
+  return (item->kind == ITEM_LATENCY && item->target == NULL) || item->kind == ITEM_STARTS ||
+         item->kind == ITEM_DETECT || item->kind == ITEM_CLIENTS || item->kind == ITEM_ROUNDS;
 }
 
 static void check_said_once(Compiler *c, const ScenarioItem *item) {
@@ -194,6 +189,7 @@ static void check_said_once(Compiler *c, const ScenarioItem *item) {
 void compile_scenario(Compiler *c) {
   Program *program = c->program;
   int32_t count = c->scenario == NULL ? 0 : c->scenario->item_count;
+  compile_faults_of_tasks(c);
   program->client_starts = (Window){0, DURATION_INFINITE};
   program->obtainables = g_new0(Obtainable, (size_t)count + 1);
   program->expectations = g_new0(Expectation, (size_t)count + 1);
