@@ -456,7 +456,7 @@ static bool is_for_client(Compiler *c, const Call *call) {
   }
   bool is_notice = find_notice(c, call->handler.text) != NO_INDEX;
   if (is_handler && is_notice) {
-    diagnostics_error(c->diagnostics, call->target->span, "clients and servers can be told '%s', and which of them '%s' is is not known "
+    diagnostics_error(c->diagnostics, call->target->span, "clients and servers can be told '%s', and whether '%s' is one or the other is not known "
                       "here; give one of the two another name", call->handler.text, expr_text(c, call->target));
   }
   return is_notice;
