@@ -182,11 +182,213 @@ static void test_an_attempt_begins_with_the_innermost_loop(void **state) {
   shipped_close(&model);
 }
 
-static void test_tell_all_may_pause_before_each_message(void **state) {
+static void test_the_messages_of_tell_all_leave_together(void **state) {
   (void)state;
   Shipped model = small("client { var key : token\n key = fresh; tell all node.release(key) }", "");
   assert_int_equal(count_ops(model.program, OP_TELL), 3);
-  assert_int_equal(count_ops(model.program, OP_PAUSE_POINT), 3);
+  assert_int_equal(count_ops(model.program, OP_PAUSE_POINT), 1);
+  assert_true(model.program->servers_symmetric[0]);
+  shipped_close(&model);
+}
+
+/* The instructions from the first one of kind `op` on must be these. */
+static void assert_code(const Program *program, Opcode op, const Opcode *expected, size_t count) {
+  int32_t pc = find_op(program, op, 0);
+  assert_true(pc != NO_INDEX && pc + (int32_t)count <= program->code_count);
+  for (size_t i = 0; i < count; i++) {
+    assert_int_equal(program->code[pc + (int32_t)i].op, expected[i]);
+  }
+}
+
+#define ASSERT_CODE(program, ...)                                                                                      \
+  do {                                                                                                                 \
+    static const Opcode expected[] = {__VA_ARGS__};                                                                    \
+    assert_code(program, expected[0], expected, G_N_ELEMENTS(expected));                                               \
+  } while (0)
+
+static void test_the_index_of_an_element_lies_on_top(void **state) {
+  (void)state;
+  Shipped model = small("client[2] { var x[4] : 0..9 var s[node] : stamp var i : 0..3\n wait 1s\n x[i] += 1\n s[node[1]] = now\n"
+                        " if age(s[node[1]]) < 1s { wait 1s } }", "");
+  const Variable *x = &model.program->kinds[0].variables[0], *s = &model.program->kinds[0].variables[1];
+  assert_true(x->extent.is_array && x->extent.sort == SORT_INT && x->extent.count == 4);
+  assert_true(s->extent.is_array && s->extent.sort == SORT_SERVER && s->extent.count == 3 && s->extent.first == 0);
+  ASSERT_CODE(model.program, OP_LOAD, OP_LOAD, OP_PUSH, OP_ADD, OP_LOAD, OP_STORE, OP_PAUSE_POINT, OP_PUSH, OP_STAMP, OP_PAUSE_POINT,
+              OP_PUSH, OP_AGE_BELOW);
+  assert_true(model.program->code[find_op(model.program, OP_STORE, 0)].is_indexed);
+  assert_false(model.program->code[find_op(model.program, OP_LOAD, 0)].is_indexed);
+  assert_true(model.program->code[find_op(model.program, OP_LOAD, 1)].is_indexed);
+  shipped_close(&model);
+}
+
+static void test_a_stored_element_does_not_end_the_life_of_the_array(void **state) {
+  (void)state;
+  Shipped model = small("client { var x[4] : 0..9 var y : 0..9\n wait 1s\n x[1] = 2\n y = 1\n wait 1s until x[2] == y }", "");
+  const ClientKind *kind = &model.program->kinds[0];
+  assert_int_equal(kind->live_before[find_op(model.program, OP_WAIT, 0)], variable_bit(kind, "x"));
+  shipped_close(&model);
+}
+
+static void test_each_task_has_its_entry_and_hears_of_the_others(void **state) {
+  (void)state;
+  Shipped model = small("client { var a : bool var b : bool\n task work { wait 1s\n a = true\n wait 2s\n critical { wait 3s } }\n"
+                        " task watch { wait 4s until a\n b = true\n repeat 2 { wait 1s } stop } }", "");
+  const ClientKind *kind = &model.program->kinds[0];
+  assert_int_equal(kind->task_count, 2);
+  assert_string_equal(kind->tasks[1].name, "watch");
+  assert_true(kind->tasks[0].enters && kind->enters && !kind->tasks[1].enters);
+  assert_int_equal(model.program->code[kind->tasks[1].entry - 1].op, OP_END);
+  /* What `watch` reads is live wherever `work` rests; its own variables nowhere before. */
+  int32_t wait = find_op(model.program, OP_WAIT, 0);
+  assert_true(kind->live_before[wait] & variable_bit(kind, "a"));
+  assert_false(kind->live_before[wait] & variable_bit(kind, "b"));
+  shipped_close(&model);
+}
+
+#define SIGNALS                                                                                                        \
+  "server desk[2] : desk\nservice desk { var who : client? var at : stamp\n"                                           \
+  " on come(t) when who == none keep { who = caller; at = now; tell who.called(t, at); tell all peers.seen(t) }\n"     \
+  " on seen(t) { } on go() { who = none } on lost(c) { if who == c { who = none } } }\n"
+
+static void test_notices_know_their_arguments_from_the_servers(void **state) {
+  (void)state;
+  Shipped model = small("client[2] { var t : token var at : stamp var done : bool\n on called(x, y) { t = x; at = y; done = true }\n"
+                        " t = fresh\n wait 1s until done\n ask desk[0].come(t) }", SIGNALS);
+  const Program *program = model.program;
+  const ClientKind *kind = &program->kinds[0];
+  assert_int_equal(program->notice_count, 1);
+  assert_int_equal(program->notices[0].param_sorts[0], SORT_TOKEN);
+  assert_int_equal(program->notices[0].param_sorts[1], SORT_STAMP);
+  int32_t entry = kind->notice_entries[0];
+  assert_true(entry > kind->entry && entry < kind->code_end);
+  assert_int_equal(program->code[entry].op, OP_LOAD_ARG);
+  assert_true(find_op(program, OP_NOTIFY, 0) > kind->code_end);
+  /* A handler that only servers call gets its arguments' sorts from them. */
+  const Handler *seen = find_handler(program, 0, "seen");
+  assert_int_equal(seen->param_sorts[0], SORT_TOKEN);
+  shipped_close(&model);
+}
+
+static void test_a_guard_is_a_block_before_its_handler(void **state) {
+  (void)state;
+  Shipped model = small("client[2] { var t : token var done : bool\n on called(x, y) { done = true }\n t = fresh\n"
+                        " ask desk[0].come(t) }", SIGNALS);
+  const Handler *come = find_handler(model.program, 0, "come");
+  assert_true(come->keeps && come->guard != NO_INDEX && come->guard < come->entry);
+  assert_int_equal(model.program->code[come->entry - 1].op, OP_RETURN);
+  assert_true(model.program->services[0].lost_entry > come->entry);
+  shipped_close(&model);
+}
+
+static void test_a_parallel_ask_pushes_the_first_server_and_its_number(void **state) {
+  (void)state;
+  Shipped model = small("client[2] { var key : token var k : 0..3\n key = fresh\n wait 1s\n"
+                        " k = ask all node.set_nx(key, ttl) within 50ms count ok until 2\n if k >= 2 { wait 1s } }", "");
+  const Program *program = model.program;
+  ASSERT_CODE(program, OP_PAUSE_POINT, OP_PUSH, OP_LOAD, OP_PUSH, OP_ASK_ALL, OP_REPLY_VALUE, OP_STORE);
+  const Parallel *parallel = &program->parallels[0];
+  assert_int_equal(parallel->count, 3);
+  assert_int_equal(parallel->until, 2);
+  assert_int_equal(parallel->wanted_sort, SORT_WORD);
+  assert_string_equal(program->words[parallel->wanted], "ok");
+  assert_true(program->servers_symmetric[0]);
+  shipped_close(&model);
+}
+
+static void test_what_tells_servers_apart_breaks_their_symmetry(void **state) {
+  (void)state;
+  static const struct {
+    const char *body;
+    bool is_symmetric;
+  } cases[] = {
+      {"var k : 0..3 k = ask all node.del() count ok", true},
+      {"pick n in node ask n.del()", true},
+      {"var s[node] : bool pick n in node s[n] = true", true},
+      {"for n in node { ask n.del() }", false},
+      {"var i : 0..2 ask node[i].del()", false},
+      {"ask node[1].del()", false},
+      {"var k : 0..3 k = ask all node[0..1].del() count ok", false},
+      {"for n in lists[me] { ask n.del() }", false},
+  };
+  for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *client = g_strdup_printf("client[2] { %s }", cases[i].body);
+    Shipped model = small(client, i == G_N_ELEMENTS(cases) - 1 ? "param lists = [node[0..1], node[1..2]]" : "");
+    assert_int_equal(model.program->servers_symmetric[0], cases[i].is_symmetric);
+    assert_int_equal(model.program->servers_asymmetry[0].end > 0, !cases[i].is_symmetric);
+    assert_false(model.program->servers_symmetric[1]); /* there is only one */
+    shipped_close(&model);
+  }
+}
+
+static void test_a_list_is_a_table_of_first_servers(void **state) {
+  (void)state;
+  Shipped model = small("client[2] { var k : 0..2\n wait 1s\n k = ask all lists[me].del() within 1s count ok }",
+                        "param lists = [node[0..1], node[1..2]]");
+  ASSERT_CODE(model.program, OP_ME, OP_ORDINAL, OP_TABLE, OP_ASK_ALL);
+  assert_int_equal(model.program->table_count, 1);
+  assert_int_equal(model.program->tables[0].values[1], 1);
+  assert_int_equal(model.program->parallels[0].count, 2);
+  assert_false(model.program->clients_symmetric[0]);
+  shipped_close(&model);
+}
+
+static void test_a_section_says_what_it_holds_and_for_how_many(void **state) {
+  (void)state;
+  Shipped model = small("client { var t : ticket var i : 0..3\n wait 1s\n critical of i permit 3 fence t { wait 1s }\n"
+                        " critical of i shared { wait 1s } }", "");
+  const Critical *first = &model.program->criticals[0], *second = &model.program->criticals[1];
+  assert_true(first->has_resource && first->has_fence && !first->is_shared && first->permits == 3);
+  assert_true(second->has_resource && !second->has_fence && second->is_shared && second->permits == 1);
+  int32_t enter = find_op(model.program, OP_ENTER, 0);
+  assert_int_equal(model.program->code[enter - 2].index, variable_index(&model.program->kinds[0], "i"));
+  assert_int_equal(model.program->code[enter - 1].index, variable_index(&model.program->kinds[0], "t"));
+  shipped_close(&model);
+}
+
+static void test_choices_and_picks(void **state) {
+  (void)state;
+  Shipped model = small("client[2] { var x : 0..9\n wait 1s\n choose { x = 1 } or { x = 2 } or { x = 3 }\n pick y in 4..6\n"
+                        " pick n in node\n ask n.put(x + y)\n }", "script redis.put(v) { choose { reply v } or { reply nil } }");
+  const Program *program = model.program;
+  assert_int_equal(count_ops(program, OP_CHOOSE), 4);
+  assert_int_equal(program->code[find_op(program, OP_CHOOSE, 0)].index, 3);
+  int32_t pick = find_op(program, OP_CHOOSE, 1);
+  assert_int_equal(program->code[pick - 1].operand, 4);
+  assert_int_equal(program->code[pick].index, 3);
+  assert_int_equal(program->code[pick + 1].op, OP_ADD);
+  assert_int_equal(program->code[find_op(program, OP_CHOOSE, 2) - 1].index, SORT_SERVER);
+  shipped_close(&model);
+}
+
+static void test_ghosts_belong_to_a_process_of_their_own(void **state) {
+  (void)state;
+  Shipped model = small("ghost var g : 0..9 ghost var last[client] : stamp\n"
+                        "client[2] { wait 1s\n last[me] = now\n if g < 3 { g += 1 }\n assert g < 9 \"few\" }",
+                        "never \"many\" { g > 8 or any(c in client : age(last[c]) < 1s) }");
+  const Program *program = model.program;
+  assert_int_equal(program->ghost_count, 2);
+  ASSERT_CODE(program, OP_NOW, OP_ME, OP_STORE_GHOST, OP_LOAD_OF, OP_PUSH, OP_LT, OP_JUMP_UNLESS, OP_LOAD_OF, OP_PUSH, OP_ADD,
+              OP_STORE_GHOST, OP_LOAD_OF, OP_PUSH, OP_LT, OP_ASSERT);
+  assert_int_equal(program->code[find_op(program, OP_LOAD_OF, 0)].operand, program->client_count + program->server_count);
+  assert_int_equal(program->code[find_op(program, OP_AGE_BELOW_OF, 0)].count, program->client_count + program->server_count);
+  assert_string_equal(program->assertions[0].text, "few");
+  assert_true(program->clients_symmetric[0]);
+  shipped_close(&model);
+}
+
+static void test_a_loop_in_a_handler_is_copied(void **state) {
+  (void)state;
+  Shipped model = small("client { ask node[0].clear() }",
+                        "script redis.clear() { for i in 0..2 { if i == 1 { continue } fence = next fence } repeat 2 { owner = fresh } }");
+  assert_int_equal(count_ops(model.program, OP_NEXT), 2);
+  assert_int_equal(count_ops(model.program, OP_FRESH), 2);
+  shipped_close(&model);
+}
+
+static void test_a_round_may_wait_in_a_parallel_ask(void **state) {
+  (void)state;
+  Shipped model = small("client { var k : 0..3\n loop { k = ask all node.del() count ok } }", "");
+  assert_int_equal(count_ops(model.program, OP_ASK_ALL), 1);
   shipped_close(&model);
 }
 
@@ -527,7 +729,20 @@ int main(void) {
       cmocka_unit_test(test_a_setting_wins_over_the_declaration),
       cmocka_unit_test(test_leaving_a_section_by_any_door_leaves_it),
       cmocka_unit_test(test_an_attempt_begins_with_the_innermost_loop),
-      cmocka_unit_test(test_tell_all_may_pause_before_each_message),
+      cmocka_unit_test(test_the_messages_of_tell_all_leave_together),
+      cmocka_unit_test(test_the_index_of_an_element_lies_on_top),
+      cmocka_unit_test(test_a_stored_element_does_not_end_the_life_of_the_array),
+      cmocka_unit_test(test_each_task_has_its_entry_and_hears_of_the_others),
+      cmocka_unit_test(test_notices_know_their_arguments_from_the_servers),
+      cmocka_unit_test(test_a_guard_is_a_block_before_its_handler),
+      cmocka_unit_test(test_a_parallel_ask_pushes_the_first_server_and_its_number),
+      cmocka_unit_test(test_what_tells_servers_apart_breaks_their_symmetry),
+      cmocka_unit_test(test_a_list_is_a_table_of_first_servers),
+      cmocka_unit_test(test_a_section_says_what_it_holds_and_for_how_many),
+      cmocka_unit_test(test_choices_and_picks),
+      cmocka_unit_test(test_ghosts_belong_to_a_process_of_their_own),
+      cmocka_unit_test(test_a_loop_in_a_handler_is_copied),
+      cmocka_unit_test(test_a_round_may_wait_in_a_parallel_ask),
       cmocka_unit_test(test_calls_that_differ_make_a_parameter_dynamic),
       cmocka_unit_test(test_an_until_without_ages_is_a_block_of_its_own),
       cmocka_unit_test(test_a_client_that_is_named_breaks_the_symmetry),
