@@ -796,6 +796,8 @@ char *world_duration_text(int64_t us) {
 
 /* --- worlds ----------------------------------------------------------------------------------------------------------- */
 
+void world_ghost_array(World *world, int32_t cell, const Extent *extent) { note_array(world, extent, cell, 1); }
+
 void world_ghost_bag(World *world, int32_t cell, int32_t element_cells, int32_t count) {
   vec_push(&world->layout.bags, ((LayoutBag){cell, element_cells, count}));
 }
