@@ -208,20 +208,28 @@ typedef struct NeverDecl {
 } NeverDecl;
 
 typedef enum ItemKind {
-  ITEM_LATENCY, ITEM_STARTS, ITEM_FAULT, ITEM_CLIENTS, ITEM_ROUNDS, ITEM_SET, ITEM_EXPECT,
+  ITEM_LATENCY, ITEM_STARTS, ITEM_DETECT, ITEM_FAULT, ITEM_CLIENTS, ITEM_ROUNDS, ITEM_SET, ITEM_EXPECT,
 } ItemKind;
 
 typedef struct ScenarioItem {
   ItemKind kind;
   Span span;
   FaultKind fault;  /* crash: FAULT_CRASH_CLIENT until the target is known */
-  Expr *value;      /* count of a fault, value of a set, clients, rounds, bound of `obtainable` */
+  Expr *value;      /* count of a fault, value of a set, clients, rounds, bound of `obtainable`; NULL: not said */
   Expr *target;     /* NULL: all */
+  Name task;        /* client.TASK; no text: the whole client */
+  Expr *from;       /* cut … from SERVER */
   Expr *lo, *hi;    /* window; NULL: not said */
   Expr *by;
-  bool loses_memory;
-  Span losing_span;
+  Span losing_span; /* crash: no end: nothing is said of what it loses */
+  FaultMemory memory;
+  Expr *durable;    /* losing last d */
+  bool is_silent;
+  int64_t drift_ppm;
+  Span drift_span;
+  Call *call;       /* trigger */
   Name name;        /* set NAME = …; expect PROPERTY … */
+  Name kind_name;   /* expect obtainable by KIND; no text: any */
   bool is_text;     /* expect "…" */
   bool holds;
 } ScenarioItem;

@@ -600,11 +600,13 @@ static void compile_all(Compiler *c, const Setting *settings, int32_t setting_co
   for (int32_t k = 0; k < c->program->kind_count; k++) {
     declare_client_variables(c, k);
   }
+  compile_faults(c);
   if (servers_tell(c->decl)) {
     infer_calls(c);
   }
   compile_bodies(c);
   compile_nevers(c);
+  hand_over(c); /* what is claimed of the tables is looked up there */
   compile_scenario(c);
   if (!diagnostics_any_error(c->diagnostics)) {
     compile_liveness(c);

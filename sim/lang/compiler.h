@@ -2,8 +2,8 @@
  *
  * compile.c is the door and the order of the work; declare.c knows variables, services and notices; resolve.c names and
  * constants; code.c emits instructions; code_expr.c, code_array.c, code_message.c, code_stmt.c and code_loop.c translate
- * expressions, elements of arrays, messages, statements and loops; scenario.c the scenario; liveness.c looks at the
- * finished code.
+ * expressions, elements of arrays, messages, statements and loops; fault.c and scenario.c the scenario; liveness.c
+ * looks at the finished code.
  */
 #ifndef LOCKSTEP_LANG_COMPILER_H
 #define LOCKSTEP_LANG_COMPILER_H
@@ -276,6 +276,12 @@ bool code_is_inlined(const Compiler *c, const HandlerDecl *def);
 
 /* scenario.c */
 void compile_scenario(Compiler *c);
+
+/* fault.c */
+void compile_faults(Compiler *c); /* before the services: a trigger is a call of a handler */
+void compile_faults_of_tasks(Compiler *c); /* behind the clients, whose tasks they name */
+/* The servers that `to SERVER` names: a bit set; NULL: all of them. Some of a group are told apart from the others. */
+bool fault_servers(Compiler *c, const Expr *target, uint32_t *servers);
 
 /* liveness.c */
 void compile_liveness(Compiler *c);

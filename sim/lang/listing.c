@@ -548,49 +548,140 @@ static void put_processes(Listing *listing) {
   }
 }
 
-static void put_victims(Listing *listing, const Fault *fault) {
-  const char *separator = " of ";
-  bool is_message = fault->kind == FAULT_LATE || fault->kind == FAULT_LOST;
-  separator = is_message ? " to " : separator;
-  for (int32_t c = 0; c < listing->program->client_count; c++) {
-    if (fault->clients >> c & 1) {
-      g_string_append(listing->out, separator);
+/* The processes in a set, each behind a blank; with the name of the task when a fault strikes only that. */
+static void put_set(Listing *listing, uint32_t clients, uint32_t servers, int32_t task) {
+  const Program *program = listing->program;
+  for (int32_t c = 0; c < program->client_count; c++) {
+    if (clients >> c & 1) {
+      g_string_append_c(listing->out, ' ');
       put_process(listing, c);
-      separator = " ";
+      if (task != NO_INDEX) {
+        g_string_append_printf(listing->out, ".%s", program->kinds[program->client_kind[c]].tasks[task].name);
+      }
     }
   }
-  for (int32_t s = 0; s < listing->program->server_count; s++) {
-    if (fault->servers >> s & 1) {
-      g_string_append(listing->out, separator);
-      put_process(listing, listing->program->client_count + s);
-      separator = " ";
+  for (int32_t s = 0; s < program->server_count; s++) {
+    if (servers >> s & 1) {
+      g_string_append_c(listing->out, ' ');
+      put_process(listing, program->client_count + s);
     }
   }
 }
 
-static void put_fault(Listing *listing, const Fault *fault) {
-  static const char *const names[FAULT_KIND_COUNT] = {"late", "lost", "pause", "step", "crash", "crash"};
+static void put_crash(Listing *listing, const Fault *fault) {
+  static const char *const memories[] = {[MEMORY_LOST] = "memory", [MEMORY_KEPT] = "nothing", [MEMORY_DURABLE] = "last "};
   GString *out = listing->out;
-  if (fault->count == COUNT_INFINITE) {
-    g_string_append_printf(out, "  inf %s", names[fault->kind]);
-  } else {
-    g_string_append_printf(out, "  %d %s", fault->count, names[fault->kind]);
-  }
-  put_victims(listing, fault);
-  bool is_crash = fault->kind == FAULT_CRASH_CLIENT || fault->kind == FAULT_CRASH_SERVER;
   if (fault->kind == FAULT_CRASH_SERVER) {
-    g_string_append(out, " losing memory");
+    g_string_append_printf(out, " losing %s", memories[fault->memory]);
+    if (fault->memory == MEMORY_DURABLE) {
+      put_duration(out, fault->durable_us);
+    }
   }
-  if (fault->kind == FAULT_STEP) {
-    g_string_append(out, " by ");
-    put_duration(out, fault->by_us);
-  } else if (is_crash && fault->lo_us == DURATION_INFINITE) {
+  if (fault->lo_us == DURATION_INFINITE) {
     g_string_append(out, ", never back");
-  } else if (fault->kind != FAULT_LOST) {
-    g_string_append(out, is_crash ? ", back after " : fault->kind == FAULT_PAUSE ? " for " : " by ");
+  } else {
+    g_string_append(out, ", back after ");
     put_window(out, fault->lo_us, fault->hi_us);
   }
-  g_string_append_c(out, '\n');
+}
+
+static void put_trigger(Listing *listing, const Fault *fault) {
+  const Program *program = listing->program;
+  const char *separator = "";
+  int32_t server = 0;
+  while ((fault->servers >> server & 1) == 0) {
+    server++;
+  }
+  const Service *service = &program->services[program->groups[program->server_group[server]].service];
+  g_string_append_printf(listing->out, ".%s(", service->handlers[fault->handler].name);
+  for (int32_t i = 0; i < fault->arg_count; i++) {
+    g_string_append(listing->out, separator);
+    put_value(listing, fault->arg_sorts[i], fault->args[i]);
+    separator = ", ";
+  }
+  g_string_append_c(listing->out, ')');
+}
+
+/* What a fault says behind its victims. */
+static void put_fault_rest(Listing *listing, const Fault *fault) {
+  GString *out = listing->out;
+  switch (fault->kind) {
+  case FAULT_STEP:
+  case FAULT_SKEW:
+    g_string_append(out, " by ");
+    put_duration(out, fault->by_us);
+    break;
+  case FAULT_LATE:
+  case FAULT_DUPLICATED:
+    g_string_append(out, " by ");
+    put_window(out, fault->lo_us, fault->hi_us);
+    break;
+  case FAULT_CUT:
+    g_string_append(out, " from");
+    put_set(listing, 0, fault->servers, NO_INDEX);
+    G_GNUC_FALLTHROUGH;
+  case FAULT_PAUSE:
+  case FAULT_SUSPEND:
+    g_string_append(out, " for ");
+    put_window(out, fault->lo_us, fault->hi_us);
+    break;
+  case FAULT_CRASH_CLIENT:
+  case FAULT_CRASH_SERVER:
+    put_crash(listing, fault);
+    break;
+  case FAULT_TRIGGER:
+    put_trigger(listing, fault);
+    break;
+  default: /* late, lost, drift, unordered, down: nothing */
+    break;
+  }
+}
+
+static void put_fault(Listing *listing, const Fault *fault) {
+  static const struct {
+    const char *name; /* up to its victims */
+    bool has_count;
+  } rows[FAULT_KIND_COUNT] = {
+      [FAULT_LATE] = {"late to", true},        [FAULT_LOST] = {"lost to", true},
+      [FAULT_PAUSE] = {"pause of", true},      [FAULT_STEP] = {"step of", true},
+      [FAULT_CRASH_CLIENT] = {"crash of", true}, [FAULT_CRASH_SERVER] = {"crash of", true},
+      [FAULT_DUPLICATED] = {"duplicated to", true}, [FAULT_SUSPEND] = {"suspend of", true},
+      [FAULT_CUT] = {"cut of", true},          [FAULT_TRIGGER] = {"trigger of", true},
+      [FAULT_UNORDERED] = {"network unordered", false}, [FAULT_SKEW] = {"skew", false},
+      [FAULT_DRIFT] = {"drift", false},        [FAULT_DOWN] = {"down", false},
+  };
+  GString *out = listing->out;
+  g_string_append(out, "  ");
+  if (rows[fault->kind].has_count && fault->count == COUNT_INFINITE) {
+    g_string_append(out, "inf ");
+  } else if (rows[fault->kind].has_count) {
+    g_string_append_printf(out, "%d ", fault->count);
+  }
+  g_string_append(out, rows[fault->kind].name);
+  if (fault->kind == FAULT_DRIFT) {
+    g_string_append_printf(out, " %dppm of", fault->drift_ppm);
+  }
+  if (fault->kind != FAULT_UNORDERED) {
+    put_set(listing, fault->clients, fault->kind == FAULT_CUT ? 0 : fault->servers, fault->task);
+  }
+  put_fault_rest(listing, fault);
+  g_string_append(out, fault->is_silent ? " silent\n" : "\n");
+}
+
+static void put_expectation(Listing *listing, const Expectation *expectation) {
+  const Program *program = listing->program;
+  GString *out = listing->out;
+  const char *quote = expectation->is_never ? "\"" : "";
+  g_string_append_printf(out, "  expect %s%s%s", quote, expectation->property, quote);
+  if (expectation->obtainable != NO_INDEX) {
+    const Obtainable *bound = &program->obtainables[expectation->obtainable];
+    if (bound->kind != NO_INDEX) {
+      g_string_append_printf(out, " by %s", program->kinds[bound->kind].name);
+    }
+    g_string_append(out, " within ");
+    put_duration(out, bound->within_us);
+  }
+  g_string_append(out, expectation->holds ? " holds\n" : " broken\n");
 }
 
 static void put_scenario(Listing *listing) {
@@ -602,6 +693,11 @@ static void put_scenario(Listing *listing) {
     put_window(out, program->client_starts.lo_us, program->client_starts.hi_us);
     g_string_append_c(out, '\n');
   }
+  if (program->detect.hi_us > 0) {
+    g_string_append(out, "  detect ");
+    put_window(out, program->detect.lo_us, program->detect.hi_us);
+    g_string_append_c(out, '\n');
+  }
   if (program->rounds > 0) {
     g_string_append_printf(out, "  rounds %d\n", program->rounds);
   }
@@ -609,14 +705,7 @@ static void put_scenario(Listing *listing) {
     put_fault(listing, &program->faults[i]);
   }
   for (int32_t i = 0; i < program->expectation_count; i++) {
-    const Expectation *expectation = &program->expectations[i];
-    const char *quote = expectation->is_never ? "\"" : "";
-    g_string_append_printf(out, "  expect %s%s%s", quote, expectation->property, quote);
-    if (expectation->within_us > 0) {
-      g_string_append(out, " within ");
-      put_duration(out, expectation->within_us);
-    }
-    g_string_append(out, expectation->holds ? " holds\n" : " broken\n");
+    put_expectation(listing, &program->expectations[i]);
   }
 }
 

@@ -70,6 +70,7 @@ static void free_scenario(Program *program) {
     g_free(program->expectations[i].property);
   }
   g_free(program->expectations);
+  g_free(program->obtainables);
   g_free(program->faults);
   g_free(program->scenario);
   g_free(program->scenario_text);

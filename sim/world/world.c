@@ -538,11 +538,24 @@ static int32_t *offset_table(int32_t count) {
   return table;
 }
 
+static bool is_in_bag(const Layout *layout, int32_t cell) {
+  for (uint32_t b = 0; b < layout->bags.count; b++) {
+    const LayoutBag *bag = &layout->bags.items[b];
+    if (cell >= bag->cell && cell < bag->cell + bag->element_cells * bag->count) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* Which fields a renaming must look at. */
 static void list_names(Layout *layout) {
   for (uint32_t i = 0; i < layout->fixed.count; i++) {
     if (layout->fixed.items[i].sort != FIELD_PLAIN && layout->fixed.items[i].width > 0) {
       vec_push(&layout->fixed_names, (uint16_t)i);
+      if (!is_in_bag(layout, (int32_t)i)) {
+        vec_push(&layout->ordered_names, (uint16_t)i);
+      }
     }
   }
   for (uint32_t i = 0; i < layout->message.count; i++) {
@@ -602,7 +615,7 @@ static void note_monitor_ghosts(World *world) {
     for (int32_t g = 0; g < program->group_count; g++) {
       int32_t first = program->groups[g].first, count = program->groups[g].count;
       const int32_t *cells = &world->ghost_cell[m][first];
-      if (count > 1 && cells[0] != NO_INDEX) {
+      if (count > 1 && cells[0] != NO_INDEX && cells[1] != NO_INDEX) {
         vec_push(&world->layout.arrays, ((LayoutArray){cells[0], cells[1] - cells[0], false, first, count}));
       }
     }
@@ -782,6 +795,10 @@ char *world_duration_text(int64_t us) {
 }
 
 /* --- worlds ----------------------------------------------------------------------------------------------------------- */
+
+void world_ghost_bag(World *world, int32_t cell, int32_t element_cells, int32_t count) {
+  vec_push(&world->layout.bags, ((LayoutBag){cell, element_cells, count}));
+}
 
 World *world_new(const Program *program, const Monitor *const *monitors, int32_t monitor_count) {
   return world_new_with(program, monitors, monitor_count, &(Clocks){0});

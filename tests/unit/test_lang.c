@@ -526,6 +526,199 @@ static void test_liveness_agrees_with_walking(void **state) {
   }
 }
 
+/* Scenarios */
+
+#define SCENARIO_HEAD                                                                                                  \
+  "model small \"\"\nuse redis\nuse register\nparam ttl = 10s\nserver node[3] : redis\nserver store : register\n"        \
+  "client writer[2] { var key : token\n key = fresh\n ask node[0].set_nx(key, ttl) }\n"                                \
+  "client reader { var t : ticket\n critical fence t { ask store.read() } }\n"
+#define WRITERS UINT32_C(3)
+#define READER UINT32_C(4)
+#define NODES UINT32_C(7)
+#define STORE UINT32_C(8)
+
+static Shipped scenario_and(const char *lines, const char *rest) {
+  g_autofree char *text = g_strconcat(SCENARIO_HEAD, "scenario s {\n", lines, "\n}\n", rest, NULL);
+  return shipped_text(text, "s", NULL);
+}
+
+static Shipped scenario(const char *lines) {
+  return scenario_and(lines, "");
+}
+
+typedef struct FaultCase {
+  const char *line;
+  Fault fault;
+  const char *listing;
+} FaultCase;
+
+#define FOR_EVER .hi_us = DURATION_INFINITE
+#define NEVER_BACK .lo_us = DURATION_INFINITE, .hi_us = DURATION_INFINITE
+
+static const FaultCase fault_cases[] = {
+    {"1 late to node by 1s..2s", {FAULT_LATE, 1, .servers = NODES, .lo_us = 1000000, .hi_us = 2000000},
+     "  1 late to node[0] node[1] node[2] by 1s..2s\n"},
+    {"inf lost to store", {FAULT_LOST, COUNT_INFINITE, .servers = STORE, FOR_EVER}, "  inf lost to store\n"},
+    {"2 duplicated", {FAULT_DUPLICATED, 2, .servers = NODES | STORE, FOR_EVER},
+     "  2 duplicated to node[0] node[1] node[2] store by 0s..inf\n"},
+    {"1 duplicated by 0s..5s to store", {FAULT_DUPLICATED, 1, .servers = STORE, .hi_us = 5000000},
+     "  1 duplicated to store by 0s..5s\n"},
+    {"network unordered", {FAULT_UNORDERED, 1, .clients = WRITERS | READER, .servers = NODES | STORE, FOR_EVER},
+     "  network unordered\n"},
+    {"1 pause of node[1..2] for 0s..inf", {FAULT_PAUSE, 1, .servers = 6, FOR_EVER}, "  1 pause of node[1] node[2] for 0s..inf\n"},
+    {"1 suspend of reader for 3s", {FAULT_SUSPEND, 1, .clients = READER, .lo_us = 3000000, .hi_us = 3000000},
+     "  1 suspend of reader[0] for 3s..3s\n"},
+    {"2 step of writer by -1s", {FAULT_STEP, 2, .clients = WRITERS, FOR_EVER, .by_us = -1000000},
+     "  2 step of writer[0] writer[1] by -1s\n"},
+    {"skew node by -1ms", {FAULT_SKEW, 1, .servers = NODES, FOR_EVER, .by_us = -1000},
+     "  skew node[0] node[1] node[2] by -1ms\n"},
+    {"drift 1%", {FAULT_DRIFT, 1, .clients = WRITERS | READER, .servers = NODES | STORE, FOR_EVER, .drift_ppm = 10000},
+     "  drift 10000ppm of writer[0] writer[1] reader[0] node[0] node[1] node[2] store\n"},
+    {"drift 0.5% of store", {FAULT_DRIFT, 1, .servers = STORE, FOR_EVER, .drift_ppm = 5000}, "  drift 5000ppm of store\n"},
+    {"drift 100ppm of client", {FAULT_DRIFT, 1, .clients = WRITERS | READER, FOR_EVER, .drift_ppm = 100},
+     "  drift 100ppm of writer[0] writer[1] reader[0]\n"},
+    {"1 crash of store losing memory", {FAULT_CRASH_SERVER, 1, .servers = STORE, NEVER_BACK},
+     "  1 crash of store losing memory, never back\n"},
+    {"1 crash of store losing nothing, back after 1s..2s silent",
+     {FAULT_CRASH_SERVER, 1, .servers = STORE, .lo_us = 1000000, .hi_us = 2000000, .memory = MEMORY_KEPT, .is_silent = true},
+     "  1 crash of store losing nothing, back after 1s..2s silent\n"},
+    {"1 crash of store losing last ttl / 2, silent",
+     {FAULT_CRASH_SERVER, 1, .servers = STORE, NEVER_BACK, .memory = MEMORY_DURABLE, .durable_us = 5000000, .is_silent = true},
+     "  1 crash of store losing last 5s, never back silent\n"},
+    {"1 crash of writer, back after 0s, silent", {FAULT_CRASH_CLIENT, 1, .clients = WRITERS, .is_silent = true},
+     "  1 crash of writer[0] writer[1], back after 0s..0s silent\n"},
+    {"1 cut of writer from node for 0s..1s", {FAULT_CUT, 1, .clients = WRITERS, .servers = NODES, .hi_us = 1000000},
+     "  1 cut of writer[0] writer[1] from node[0] node[1] node[2] for 0s..1s\n"},
+    {"1 cut of store from client for 0s..inf", {FAULT_CUT, 1, .clients = WRITERS | READER, .servers = STORE, FOR_EVER},
+     "  1 cut of writer[0] writer[1] reader[0] from store for 0s..inf\n"},
+    {"down node[0]", {FAULT_DOWN, 1, .servers = 1, FOR_EVER}, "  down node[0]\n"},
+    {"down node silent", {FAULT_DOWN, 1, .servers = NODES, FOR_EVER, .is_silent = true}, "  down node[0] node[1] node[2] silent\n"},
+};
+
+static void assert_fault(const Fault *found, const Fault *expected) {
+  assert_int_equal(found->kind, expected->kind);
+  assert_int_equal(found->count, expected->count);
+  assert_int_equal(found->clients, expected->clients);
+  assert_int_equal(found->servers, expected->servers);
+  assert_window((Window){found->lo_us, found->hi_us}, expected->lo_us, expected->hi_us);
+  assert_int_equal(found->by_us, expected->by_us);
+  assert_int_equal(found->task, NO_INDEX);
+  assert_int_equal(found->memory, expected->memory);
+  assert_int_equal(found->durable_us, expected->durable_us);
+  assert_int_equal(found->is_silent, expected->is_silent);
+  assert_int_equal(found->drift_ppm, expected->drift_ppm);
+}
+
+static void test_every_fault_is_compiled_and_listed(void **state) {
+  (void)state;
+  for (size_t i = 0; i < G_N_ELEMENTS(fault_cases); i++) {
+    Shipped model = scenario(fault_cases[i].line);
+    assert_int_equal(model.program->fault_count, 1);
+    assert_fault(&model.program->faults[0], &fault_cases[i].fault);
+    g_autofree char *listing = program_listing(model.program);
+    assert_non_null(strstr(listing, fault_cases[i].listing));
+    shipped_close(&model);
+  }
+}
+
+static void test_faults_keep_the_order_of_their_lines(void **state) {
+  (void)state;
+  Shipped model = scenario("1 late to node\n1 trigger of node.del()\n0 lost\n1 pause of client for 1s; down store");
+  assert_int_equal(model.program->fault_count, 4);
+  assert_int_equal(model.program->faults[0].kind, FAULT_LATE);
+  assert_int_equal(model.program->faults[1].kind, FAULT_TRIGGER);
+  assert_int_equal(model.program->faults[3].kind, FAULT_DOWN);
+  shipped_close(&model);
+}
+
+static void test_a_trigger_calls_its_handler(void **state) {
+  (void)state;
+  Shipped model = scenario_and("1 trigger of node.set_nx(none, 3s)\n1 trigger of box.put(nil, node[1])",
+                               "server box : words service words { var v : reply on put(x, y) { v = x } on get() { reply v } }");
+  const Handler *handlers = model.program->services[1].handlers, *put = find_handler(model.program, 0, "put");
+  const Fault *set = &model.program->faults[0], *word = &model.program->faults[1];
+  assert_string_equal(handlers[set->handler].name, "set_nx");
+  assert_int_equal(set->servers, NODES);
+  assert_int_equal(set->arg_count, 2);
+  assert_int_equal(set->arg_sorts[0], SORT_NONE);
+  assert_int_equal(model.program->durations_us[set->args[1]], 3000000);
+  assert_int_equal(handlers[set->handler].param_sorts[0], SORT_REPLY); /* a client passes a token */
+  assert_int_equal(handlers[set->handler].param_sorts[1], SORT_DURATION);
+  assert_int_not_equal(put->entry, NO_INDEX);                       /* no client calls it */
+  assert_int_equal(put->param_sorts[0], SORT_WORD);
+  assert_string_equal(model.program->words[word->args[0]], "nil");
+  assert_int_equal(word->arg_sorts[1], SORT_SERVER);
+  assert_int_equal(find_handler(model.program, 0, "get")->entry, NO_INDEX);
+  g_autofree char *listing = program_listing(model.program);
+  assert_non_null(strstr(listing, "  1 trigger of box.put(nil, node[1])\n"));
+  shipped_close(&model);
+}
+
+static void test_what_strikes_some_of_a_group_breaks_its_symmetry(void **state) {
+  (void)state;
+  static const struct {
+    const char *line, *why;
+    int32_t group;
+  } cases[] = {
+      {"1 pause of node[0] for 1s", "node[0]", 0}, {"latency 0s..1s to node[1..2]", "node[1..2]", 0},
+      {"down node[2]", "node[2]", 0},              {"1 cut of client from node[0] for 1s", "node[0]", 0},
+      {"1 trigger of node.set_nx(node[1], 1s)", "node[1]", 0},
+  };
+  for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+    Shipped model = scenario(cases[i].line);
+    assert_false(model.program->servers_symmetric[cases[i].group]);
+    Span span = model.program->servers_asymmetry[cases[i].group];
+    const char *text = sources_text(model.program->sources, span.file, NULL);
+    assert_memory_equal(text + span.begin, cases[i].why, strlen(cases[i].why));
+    assert_int_equal(model.program->servers_asymmetry[1].end, 0);
+    shipped_close(&model);
+  }
+}
+
+static void test_what_strikes_all_of_them_keeps_the_symmetry(void **state) {
+  (void)state;
+  Shipped model = scenario("1 pause of node for 1s\n1 crash of writer\ndown store\nlatency 0s..1s to node\ndrift 1%");
+  assert_int_equal(model.program->servers_asymmetry[0].end, 0);
+  assert_true(model.program->clients_symmetric[0]);
+  shipped_close(&model);
+  model = scenario("1 suspend of writer[1] for 1s");
+  assert_false(model.program->clients_symmetric[0]);
+  shipped_close(&model);
+}
+
+static void test_a_scenario_says_when_a_loss_is_noticed(void **state) {
+  (void)state;
+  Shipped model = scenario("detect 1s..3s\nclient starts 0s..2s\nrounds 4\nset ttl = 3s");
+  assert_window(model.program->detect, 1000000, 3000000);
+  assert_window(model.program->client_starts, 0, 2000000);
+  assert_int_equal(model.program->rounds, 4);
+  assert_int_equal(model.program->parameters[0].value, 3000000);
+  g_autofree char *listing = program_listing(model.program);
+  assert_non_null(strstr(listing, "  detect 1s..3s\n"));
+  shipped_close(&model);
+  model = scenario("1 crash of client");
+  assert_window(model.program->detect, 0, 0);
+  shipped_close(&model);
+}
+
+static void test_obtainable_is_claimed_by_kind_and_bound(void **state) {
+  (void)state;
+  Shipped model = scenario("expect obtainable within 30s, obtainable by reader within 30s holds, obtainable by reader within 1s broken\n"
+                           "expect token_order holds");
+  const Program *program = model.program;
+  assert_int_equal(program->obtainable_count, 3);
+  assert_int_equal(program->obtainables[0].kind, NO_INDEX);
+  assert_int_equal(program->obtainables[1].kind, 1);
+  assert_int_equal(program->obtainables[2].within_us, 1000000);
+  assert_int_equal(program->expectations[1].obtainable, 1);
+  assert_true(program->expectations[1].holds);
+  assert_false(program->expectations[2].holds);
+  assert_int_equal(program->expectations[3].obtainable, NO_INDEX);
+  g_autofree char *listing = program_listing(program);
+  assert_non_null(strstr(listing, "  expect obtainable by reader within 1s broken\n"));
+  shipped_close(&model);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_redlock_has_its_processes_and_parameters),
@@ -557,6 +750,13 @@ int main(void) {
       cmocka_unit_test(test_clients_of_a_scenario_win_over_the_declaration),
       cmocka_unit_test(test_the_listing_is_the_same_each_time),
       cmocka_unit_test(test_liveness_agrees_with_walking),
+      cmocka_unit_test(test_every_fault_is_compiled_and_listed),
+      cmocka_unit_test(test_faults_keep_the_order_of_their_lines),
+      cmocka_unit_test(test_a_trigger_calls_its_handler),
+      cmocka_unit_test(test_what_strikes_some_of_a_group_breaks_its_symmetry),
+      cmocka_unit_test(test_what_strikes_all_of_them_keeps_the_symmetry),
+      cmocka_unit_test(test_a_scenario_says_when_a_loss_is_noticed),
+      cmocka_unit_test(test_obtainable_is_claimed_by_kind_and_bound),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
