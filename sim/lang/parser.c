@@ -168,6 +168,15 @@ Name parser_name(Parser *parser, const char *what) {
   return name;
 }
 
+Name parser_handler_name(Parser *parser, const char *what) {
+  const Token *token = parser_token(parser);
+  if (parser->panicking || token->kind < TOKEN_MODEL) {
+    return parser_name(parser, what);
+  }
+  parser->at++;
+  return (Name){parser_token_text(parser, token), token->span};
+}
+
 Name parser_string(Parser *parser, const char *what) {
   const Token *token = parser_token(parser);
   Name text = {"", token->span};

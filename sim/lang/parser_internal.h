@@ -39,6 +39,7 @@ void parser_recover(Parser *parser, uint32_t start);
 
 const char *parser_token_text(Parser *parser, const Token *token); /* in the arena; strings without quotes */
 Name parser_name(Parser *parser, const char *what);
+Name parser_handler_name(Parser *parser, const char *what); /* may be a word of the language: `ask n.wait()` */
 Name parser_string(Parser *parser, const char *what);
 const char *parser_optional_string(Parser *parser);
 Name *parser_names_copy(Parser *parser, NameVec *names);  /* frees the vector */
