@@ -59,10 +59,6 @@ void parser_fail(Parser *parser, Span span, const char *format, ...) {
   g_free(text);
 }
 
-void parser_fail_unsupported(Parser *parser, Span span, const char *what) {
-  parser_fail(parser, span, "%s is not supported yet", what);
-}
-
 const char *parser_found(Parser *parser) {
   const Token *token = parser_token(parser);
   if (token->kind != TOKEN_NAME || token->span.end - token->span.begin > 40) {

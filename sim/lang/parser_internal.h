@@ -30,7 +30,6 @@ bool parser_expect_word(Parser *parser, const char *word, const char *where);
 bool parser_begins_declaration(const Parser *parser);
 const char *parser_found(Parser *parser); /* the next token, for "…, found X" */
 void parser_fail(Parser *parser, Span span, const char *format, ...) G_GNUC_PRINTF(3, 4);
-void parser_fail_unsupported(Parser *parser, Span span, const char *what);
 /* Below the depth limit? Pair with parser_leave. */
 bool parser_enter(Parser *parser);
 void parser_leave(Parser *parser);
