@@ -328,7 +328,9 @@ static void add_element(World *world, const Type *type, bool stepped, bool suspe
   Layout *layout = &world->layout;
   switch (type->sort) {
   case SORT_INT:
-  case SORT_BOOL: layout_add(layout, FIELD_PLAIN, type->lo, (int64_t)type->hi - type->lo); break;
+  case SORT_BOOL: /* none is below the lowest */
+    layout_add(layout, FIELD_PLAIN, type->lo - type->optional, (int64_t)type->hi - type->lo + type->optional);
+    break;
   case SORT_STAMP:
     layout_add(layout, FIELD_AGE, 0, STATE_AGES_MAX);
     layout_add(layout, FIELD_PLAIN, 0, type->on_wall && (stepped || world->stamps_travel) ? UINT32_MAX : 0);
@@ -873,6 +875,10 @@ Value world_read(const Type *type, const Cell *cells) {
   switch (type->sort) {
   case SORT_REPLY: return (Value){cells[0], cells[1], 0};
   case SORT_INT:
+    if (type->optional && cells[0] < type->lo) {
+      return (Value){SORT_NONE, 0, 0};
+    }
+    return (Value){SORT_INT, cells[0], 0};
   case SORT_BOOL:
   case SORT_WORD:
   case SORT_DURATION: return (Value){(Cell)type->sort, cells[0], 0};
@@ -887,6 +893,10 @@ bool world_write(const Type *type, Cell *cells, Value value) {
     }
     cells[0] = value.sort;
     cells[1] = value.number;
+    return true;
+  }
+  if (value.sort == SORT_NONE && type->sort == SORT_INT && type->optional) {
+    cells[0] = type->lo - 1;
     return true;
   }
   if (value.sort == SORT_NONE && type->sort != SORT_INT && type->sort != SORT_BOOL) {
