@@ -13,6 +13,8 @@ static const char *const event_names[] = {
     [RUN_REJECT] = "reject",     [RUN_PAUSE] = "pause",     [RUN_RESUME] = "resume",
     [RUN_CRASH] = "crash",       [RUN_RESTART] = "restart", [RUN_CLOCK_STEP] = "clock_step",
     [RUN_END] = "end",           [RUN_COMPARE] = "compare", [RUN_VIOLATION] = "violation",
+    [RUN_LOSS] = "loss",         [RUN_CUT] = "cut",         [RUN_JOIN] = "join",
+    [RUN_TRIGGER] = "trigger",
 };
 _Static_assert(G_N_ELEMENTS(event_names) == RUN_EVENT_KIND_COUNT, "every kind of event has a name");
 
@@ -134,6 +136,9 @@ static void append_action(GString *out, const Action *action) {
   append_number(out, "{", "kind", action->kind);
   append_number(out, ", ", "subject", action->subject);
   append_number(out, ", ", "object", action->object);
+  if (action->part) {
+    append_number(out, ", ", "part", action->part);
+  }
   append_name(out, ", ", "choices");
   g_string_append_c(out, '[');
   for (int i = 0; i < action->choice_count; i++) {
@@ -161,6 +166,9 @@ static void append_lane(GString *out, const RunLane *lane) {
   append_member(out, "    {", "name", lane->name);
   append_member(out, ", ", "model_name", lane->model_name);
   append_number(out, ", ", "group", lane->group);
+  if (lane->rate) {
+    append_number(out, ", ", "rate", lane->rate);
+  }
   append_flags(out, lane, lane_flags, G_N_ELEMENTS(lane_flags));
   g_string_append_c(out, '}');
 }
@@ -185,6 +193,12 @@ char *trace_to_json(const Run *run, const TraceMeta *meta) {
   append_number(out, ",\n  ", "faults", run->faults);
   if (run->end_ns) {
     append_number(out, ",\n  ", "end_ns", run->end_ns);
+  }
+  if (run->suspends) {
+    append_number(out, ",\n  ", "suspends", run->suspends);
+  }
+  if (run->is_unordered) {
+    append_number(out, ",\n  ", "unordered", 1);
   }
   open_list(out, "parameters", run->parameter_count);
   for (int32_t i = 0; i < run->parameter_count; i++) {
@@ -392,6 +406,7 @@ static void read_action(Reader *reader, JsonObject *step, Action *action) {
   action->kind = (uint8_t)read_number(reader, object, "kind", 0, 255, 0);
   action->subject = (uint8_t)read_number(reader, object, "subject", 0, 255, 0);
   action->object = (uint8_t)read_number(reader, object, "object", 0, 255, 0);
+  action->part = (uint8_t)read_number(reader, object, "part", 0, 255, 0);
   JsonArray *choices = read_array(reader, object, "choices");
   if (length_of(choices) > ACTION_CHOICES_MAX) {
     fail(reader, "more than %d choices", ACTION_CHOICES_MAX);
@@ -452,6 +467,7 @@ static void read_lanes(Reader *reader, JsonObject *root, Run *run) {
     lane->name = read_string(reader, object, "name", true);
     lane->model_name = read_string(reader, object, "model_name", true);
     lane->group = (int32_t)read_number(reader, object, "group", G_MININT32, G_MAXINT32, 0);
+    lane->rate = (int32_t)read_number(reader, object, "rate", 0, 3, 0);
     read_flags(reader, object, lane, lane_flags, G_N_ELEMENTS(lane_flags));
     reader->where[0] = '\0';
   }
@@ -505,6 +521,8 @@ static Run *read_run(Reader *reader, JsonObject *root) {
   }
   run->faults = (int32_t)read_number(reader, root, "faults", 0, G_MAXINT32, 0);
   run->end_ns = read_number(reader, root, "end_ns", 0, G_MAXINT64, 0);
+  run->suspends = (int32_t)read_number(reader, root, "suspends", 0, 2, 0);
+  run->is_unordered = read_number(reader, root, "unordered", 0, 1, 0) == 1;
   read_parameters(reader, root, run);
   read_why(reader, root, run);
   read_lanes(reader, root, run);

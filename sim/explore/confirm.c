@@ -18,20 +18,15 @@ static bool shows_violation(Clocked *clocked, int32_t property) {
 static Run *explained(const World *world, Clocked *clocked, int32_t property, int64_t end_ns) {
   Run *run = clocked_take_run(clocked);
   run->end_ns = end_ns;
-  if (property < world->monitor_count) {
-    why_explain(run, world->monitors[property]->name, NULL);
-  } else {
-    const char *text = world->program->nevers[property - world->monitor_count].text;
-    why_explain(run, text, text);
-  }
+  const char *name = world->property_names[property];
+  why_explain(run, name, property < world->monitor_count ? NULL : name);
   return run;
 }
 
 Run *confirm_run(const World *world, const Action *actions, int32_t count, int32_t property, bool state_violation,
                  char **problem) {
   int64_t times_ns[SCHEDULE_STEPS_MAX + 1];
-  bool is_never = property >= world->monitor_count;
-  int32_t look = state_violation && is_never ? property - world->monitor_count : NO_INDEX;
+  int32_t look = state_violation && property >= world->monitor_count ? property : NO_INDEX;
   *problem = NULL;
   switch (schedule_solve(world, actions, count, look, times_ns)) {
   case SCHEDULE_TOO_LONG:
@@ -62,21 +57,21 @@ Run *confirm_run(const World *world, const Action *actions, int32_t count, int32
 
 /* The number of a property by its name, or -1. */
 static int32_t property_number(const World *world, const char *name) {
-  for (int32_t m = 0; m < world->monitor_count; m++) {
-    if (strcmp(world->monitors[m]->name, name) == 0) {
-      return m;
-    }
-  }
-  for (int32_t n = 0; n < world->program->never_count; n++) {
-    if (strcmp(world->program->nevers[n].text, name) == 0) {
-      return world->monitor_count + n;
+  int32_t count = world_property_count(world);
+  for (int32_t p = 0; p < count; p++) {
+    if (strcmp(world->property_names[p], name) == 0) {
+      return p;
     }
   }
   return -1;
 }
 
 bool replay_run(const Program *program, const Run *recorded, Run **replayed, char **mismatch) {
-  World *world = world_new(program, property_monitors, PROPERTY_COUNT);
+  Clocks clocks = {.suspends = (SuspendLength)recorded->suspends};
+  for (int32_t l = 0; l < recorded->lane_count && l < WORLD_PROCESSES_MAX; l++) {
+    clocks.rate[l] = (ClockRate)recorded->lanes[l].rate;
+  }
+  World *world = world_new_with(program, property_monitors, PROPERTY_COUNT, &clocks);
   Clocked *clocked = clocked_new(world, true);
   int32_t property = property_number(world, recorded->property);
   bool taken = true;

@@ -60,8 +60,9 @@ static Span place_of_state(Verifier *verifier, uint32_t state_index) {
   state_unpack(&verifier->world->layout, key, &state);
   for (int32_t c = 0; c < verifier->program->client_count; c++) {
     const Cell *client = state_client(&verifier->world->layout, &state, c);
-    if (client[CLIENT_PHASE] == PHASE_RESTS) {
-      return verifier->program->code[client[CLIENT_PC]].span;
+    const Cell *task = state_task(&verifier->world->layout, &state, c, 0);
+    if (client[CLIENT_PHASE] == PHASE_RUNS && task[TASK_PHASE] == TASK_RESTS) {
+      return verifier->program->code[task[TASK_PC]].span;
     }
   }
   return (Span){0};
@@ -93,13 +94,11 @@ static void report_asymmetry(Verifier *verifier) {
 /* --- properties --------------------------------------------------------------------------------------------------------- */
 
 static int32_t property_count(const Verifier *verifier) {
-  return verifier->world->monitor_count + verifier->program->never_count;
+  return world_property_count(verifier->world);
 }
 
 static const char *property_name(const Verifier *verifier, int32_t property) {
-  int32_t monitors = verifier->world->monitor_count;
-  return property < monitors ? verifier->world->monitors[property]->name
-                             : verifier->program->nevers[property - monitors].text;
+  return verifier->world->property_names[property];
 }
 
 static bool is_applicable(const Verifier *verifier, int32_t property) {
@@ -124,10 +123,10 @@ static void decide_unhit(Verifier *verifier, int32_t property, PropertyResult *r
   result->vacuous = has_event && !(verifier->world->seen->raised >> property & 1);
 }
 
-static void confirm_witness(Verifier *verifier, const Witness *witness, int32_t property) {
+static void confirm_witness(Verifier *verifier, const World *world, const Witness *witness, int32_t property) {
   PropertyResult *result = &verifier->result->properties[property];
   g_autofree char *problem = NULL;
-  result->run = confirm_run(verifier->world, witness->actions, (int32_t)witness->action_count, property,
+  result->run = confirm_run(world, witness->actions, (int32_t)witness->action_count, property,
                             witness->state_violation, &problem);
   if (result->run == NULL) {
     result->verdict = VERDICT_UNDECIDED;
@@ -135,7 +134,7 @@ static void confirm_witness(Verifier *verifier, const Witness *witness, int32_t 
     return;
   }
   result->verdict = VERDICT_VIOLATED;
-  result->faults = witness->faults;
+  result->faults = witness->faults + (uint32_t)world_standing_faults(world);
   result->steps = witness->steps;
 }
 
@@ -174,7 +173,7 @@ static void decide_hit(Verifier *verifier, int32_t property) {
       continue;
     }
     switch (witness->outcome) {
-    case WITNESS_FOUND: confirm_witness(verifier, witness, p); break;
+    case WITNESS_FOUND: confirm_witness(verifier, verifier->world, witness, p); break;
     case WITNESS_NONE: decide_unhit(verifier, p, &verifier->result->properties[p]); break;
     case WITNESS_LIMIT: give_up_hit(verifier, witness, &verifier->result->properties[p]); break;
     }
@@ -183,14 +182,123 @@ static void decide_hit(Verifier *verifier, int32_t property) {
   witness_free(witness);
 }
 
+/* --- loose clocks -------------------------------------------------------------------------------------------------------
+ *
+ * Bounds that are widened to all clocks that a scenario allows may prove and never convict. A violation is sought with
+ * given clocks, the same for each kind or group, and suspends of given length: each choice is an exact model of its own. */
+
+enum { PARTIES_MAX = PROGRAM_CLIENTS_MAX + PROGRAM_SERVERS_MAX };
+
+typedef struct Party {
+  int32_t first, count; /* processes: the clients of a kind, the servers of a group */
+} Party;
+
+static int32_t list_drifting(const Verifier *verifier, Party parties[PARTIES_MAX]) {
+  const Program *program = verifier->program;
+  int32_t count = 0;
+  for (int32_t k = 0; k < program->kind_count; k++) {
+    if (verifier->world->drift_ppm[program->kinds[k].first] > 0) {
+      parties[count++] = (Party){program->kinds[k].first, program->kinds[k].count};
+    }
+  }
+  for (int32_t g = 0; g < program->group_count; g++) {
+    int32_t first = program->client_count + program->groups[g].first;
+    if (verifier->world->drift_ppm[first] > 0) {
+      parties[count++] = (Party){first, program->groups[g].count};
+    }
+  }
+  return count;
+}
+
+/* The `number`th choice of clocks, counted in threes; returns how many parties are not exact, -1 when there is none. */
+static int32_t choose_clocks(const Party *parties, int32_t party_count, int32_t number, Clocks *clocks) {
+  static const ClockRate rates[] = {RATE_EXACT, RATE_SLOW, RATE_FAST};
+  int32_t wrong = 0;
+  *clocks = (Clocks){.suspends = number % 2 == 0 ? SUSPEND_LONGEST : SUSPEND_SHORTEST};
+  number /= 2;
+  for (int32_t p = 0; p < party_count; p++, number /= 3) {
+    for (int32_t i = 0; i < parties[p].count; i++) {
+      clocks->rate[parties[p].first + i] = rates[number % 3];
+    }
+    wrong += number % 3 != 0;
+  }
+  return number == 0 ? wrong : -1;
+}
+
+static bool has_suspends(const Program *program) {
+  for (int32_t f = 0; f < program->fault_count; f++) {
+    if (program->faults[f].kind == FAULT_SUSPEND) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Explores with the given clocks, and decides the property if it is violated. */
+static void convict_with(Verifier *verifier, int32_t property, const Clocks *clocks) {
+  int64_t too_large_us;
+  World *world = world_new_with(verifier->program, property_monitors, PROPERTY_COUNT, clocks);
+  Timed *timed = timed_new(world, &too_large_us);
+  if (timed != NULL) {
+    System system = timed_system(timed, verifier->options->symmetry);
+    ExploreOptions explore_options = {.exact = verifier->options->exact, .canonical = true,
+                                      .memory_bytes = verifier->options->memory_bytes,
+                                      .max_states = verifier->options->max_states, .phase = "exploring with exact clocks",
+                                      .tick = verifier->options->tick, .user = verifier->options->user};
+    Exploration *exploration = explore(&system, &explore_options);
+    if (exploration_hit_set(exploration) >> property & 1) {
+      WitnessOptions options = {.memory_bytes = verifier->options->memory_bytes, .phase = "searching a witness",
+                                .tick = verifier->options->tick, .user = verifier->options->user};
+      Witness *witness = witness_search(exploration, UINT64_C(1) << property, &options);
+      if (witness->outcome == WITNESS_FOUND) {
+        confirm_witness(verifier, world, witness, property);
+      }
+      witness_free(witness);
+    }
+    exploration_free(exploration);
+  }
+  timed_free(timed);
+  world_free(world);
+}
+
+static void convict_with_exact_clocks(Verifier *verifier, int32_t property) {
+  Party parties[PARTIES_MAX];
+  PropertyResult *result = &verifier->result->properties[property];
+  int32_t party_count = list_drifting(verifier, parties);
+  bool suspends = has_suspends(verifier->program);
+  for (int32_t wrong = 0; wrong <= party_count && result->verdict != VERDICT_VIOLATED; wrong++) {
+    Clocks clocks;
+    for (int32_t number = 0; result->verdict != VERDICT_VIOLATED; number += suspends ? 1 : 2) {
+      int32_t differs = choose_clocks(parties, party_count, number, &clocks);
+      if (differs < 0) {
+        break;
+      }
+      if (differs == wrong) {
+        g_free(result->note);
+        result->note = NULL;
+        convict_with(verifier, property, &clocks);
+      }
+    }
+  }
+  if (result->verdict != VERDICT_VIOLATED) {
+    g_free(result->note);
+    result->verdict = VERDICT_UNDECIDED;
+    result->note = g_strdup("possible with clocks in between, perhaps: neither proved nor confirmed with the extreme ones");
+  }
+}
+
 static void decide_property(Verifier *verifier, int32_t property) {
   PropertyResult *result = &verifier->result->properties[property];
   result->name = g_strdup(property_name(verifier, property));
-  result->is_never = property >= verifier->world->monitor_count;
+  int32_t obtainable = property - (property_count(verifier) - verifier->program->obtainable_count);
+  result->obtainable = obtainable >= 0 ? obtainable : NO_INDEX;
+  result->is_never = property >= verifier->world->monitor_count && obtainable < 0;
   if (!is_applicable(verifier, property)) {
     result->verdict = VERDICT_NOT_APPLICABLE;
   } else if (verifier->exploration == NULL || !(exploration_hit_set(verifier->exploration) >> property & 1)) {
     decide_unhit(verifier, property, result);
+  } else if (world_has_loose_clocks(verifier->program)) {
+    convict_with_exact_clocks(verifier, property);
   } else {
     while (is_open(verifier, property)) {
       decide_hit(verifier, property);

@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/vec.h"
 
-enum { EXPANSIONS_PER_TICK = 2048, ACTION_HEAD_BYTES = 4 };
+enum { EXPANSIONS_PER_TICK = 2048, ACTION_HEAD_BYTES = 5 };
 
 /* A binary heap: least `first`, then greatest `second`, then least `index`. */
 typedef struct HeapEntry {
@@ -259,14 +259,15 @@ static uint32_t keep_action(Search *search, const Action *action) {
   bytes[0] = action->kind;
   bytes[1] = action->subject;
   bytes[2] = action->object;
-  bytes[3] = action->choice_count;
+  bytes[3] = action->part;
+  bytes[4] = action->choice_count;
   memcpy(bytes + ACTION_HEAD_BYTES, action->choices, action->choice_count);
   return block;
 }
 
 static Action kept_action(const Search *search, uint32_t block) {
   const uint8_t *bytes = pool_at(&search->pool, block);
-  Action action = {.kind = bytes[0], .subject = bytes[1], .object = bytes[2], .choice_count = bytes[3]};
+  Action action = {.kind = bytes[0], .subject = bytes[1], .object = bytes[2], .part = bytes[3], .choice_count = bytes[4]};
   memcpy(action.choices, bytes + ACTION_HEAD_BYTES, action.choice_count);
   return action;
 }
@@ -537,7 +538,8 @@ static void match_successor(void *user, const Successor *successor) {
   Walk *walk = user;
   const Action *action = &successor->action;
   bool same = action->kind == walk->action.kind && action->subject == walk->action.subject &&
-              action->object == walk->action.object && action->choice_count == walk->action.choice_count &&
+              action->object == walk->action.object && action->part == walk->action.part &&
+              action->choice_count == walk->action.choice_count &&
               memcmp(action->choices, walk->action.choices, action->choice_count) == 0;
   if (!same) {
     return;

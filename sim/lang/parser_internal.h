@@ -52,9 +52,13 @@ Expr *parse_place(Parser *parser);   /* name, name[i], name[a..b] */
 Call *parse_call(Parser *parser, bool is_tell);
 ExprVec parse_arguments(Parser *parser);
 
+bool parse_on_wall(Parser *parser);  /* `on wall`, `on monotonic`, on the same line */
+
 Block parse_block(Parser *parser);
 Block parse_block_inside(Parser *parser, Span open); /* behind the `{` */
-HandlerDecl *parse_handler(Parser *parser, Span begin, Name service);
+/* name(params) { … }; `when` and `keep` only where a request can wait. */
+HandlerDecl *parse_handler(Parser *parser, Span begin, Name service, bool may_wait);
+HandlerDecl *parse_task(Parser *parser, Span begin); /* name { … } */
 
 ScenarioDecl *parse_scenario(Parser *parser);
 

@@ -230,8 +230,8 @@ typedef struct Fault {
 } Fault;
 
 typedef struct Expectation {
-  char *property;          /* "mutual_exclusion", …, "all", or the text of a never */
-  bool is_never;
+  char *property;          /* "mutual_exclusion", …, "all", or the text of a never or an assert */
+  bool is_never;           /* such a text */
   bool holds;
   int32_t obtainable;      /* `obtainable within d`: index into Program.obtainables; else NO_INDEX */
   int64_t within_us;       /* obtainable */

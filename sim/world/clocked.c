@@ -71,8 +71,10 @@ static int32_t clocked_choose(Chooser *chooser, int32_t count) {
   return answer;
 }
 
-static bool clocked_compare(Chooser *chooser, Cell age, int64_t bound_us, bool strict) {
+static bool clocked_compare(Chooser *chooser, Cell age, Reading bound, bool strict) {
   Clocked *clocked = (Clocked *)chooser;
+  CHECK(bound.lo_us == bound.hi_us); /* its world has clocks of known rates */
+  int64_t bound_us = bound.lo_us;
   int64_t age_ns = clocked_age_ns(clocked, age);
   bool below = strict ? age_ns < bound_us * NS_PER_US : age_ns <= bound_us * NS_PER_US;
   if (clocked->action == NULL) {
@@ -125,9 +127,7 @@ static void clocked_log(void *user, const Step *step, const Event *event) {
 static int64_t birth_ns(const Clocked *clocked, Cell age) { return age == 0 ? 0 : clocked->births_ns[age]; }
 
 static Due due_of(const Clocked *clocked, const Thing *thing) {
-  Due due = {.action = {.kind = (uint8_t)thing->kind,
-                        .subject = (uint8_t)thing->subject,
-                        .object = (uint8_t)thing->object},
+  Due due = {.action = thing_action(thing),
              .earliest_ns = clocked->now_ns,
              .latest_ns = INT64_MAX,
              .optional = thing->optional};
@@ -184,14 +184,13 @@ static bool is_allowed(Clocked *clocked, const Action *action) {
   Action faults[FAULT_ACTIONS_MAX];
   int32_t count = clocked_queue(clocked, queue);
   for (int32_t i = 0; i < count; i++) {
-    const Action *due = &queue[i].action;
-    if (due->kind == action->kind && due->subject == action->subject && due->object == action->object) {
+    if (action_is(&queue[i].action, action)) {
       return queue[i].earliest_ns <= clocked->now_ns && clocked->now_ns <= queue[i].latest_ns;
     }
   }
   count = step_faults(clocked->world, &clocked->state, faults);
   for (int32_t i = 0; i < count; i++) {
-    if (faults[i].kind == action->kind && faults[i].subject == action->subject && faults[i].object == action->object) {
+    if (action_is(&faults[i], action)) {
       return true;
     }
   }
@@ -225,7 +224,7 @@ bool clocked_take(Clocked *clocked, int64_t time_ns, const Action *action) {
   }
   clocked->action = action;
   clocked->choice = 0;
-  clocked->taken = (Action){.kind = action->kind, .subject = action->subject, .object = action->object};
+  clocked->taken = (Action){.kind = action->kind, .subject = action->subject, .object = action->object, .part = action->part};
   if (clocked->recorder != NULL) {
     recorder_begin_step(clocked->recorder, time_ns, action);
   }
@@ -255,16 +254,12 @@ bool clocked_take(Clocked *clocked, int64_t time_ns, const Action *action) {
 uint64_t clocked_violated_now(Clocked *clocked) {
   const World *world = clocked->world;
   uint64_t violated = 0;
-  for (int32_t m = 0; m < world->monitor_count; m++) {
-    if (world->monitors[m]->violated_by != NULL && world->monitors[m]->violated_by(world, &clocked->state)) {
-      violated |= UINT64_C(1) << m;
-    }
-  }
-  for (int32_t n = 0; n < world->program->never_count; n++) {
+  int32_t count = world_property_count(world);
+  clocked->action = NULL;
+  for (int32_t p = 0; p < count; p++) {
     Step step;
     step_start(&step, world, &clocked->state, &clocked->chooser);
-    clocked->action = NULL;
-    violated |= vm_evaluate(&step, world->program->nevers[n].entry) ? world_never_bit(world, n) : 0;
+    violated |= step_state_violates(&step, p) ? UINT64_C(1) << p : 0;
   }
   return violated;
 }

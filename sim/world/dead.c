@@ -31,6 +31,9 @@ static Guess guess_of_equality(Guess a, Guess b, bool equal) {
 
 /* How many values an instruction pops; -1 for one that has an effect, or that this analysis does not know. */
 static int32_t pops_without_effect(const Instr *instr) {
+  if (instr->is_indexed) {
+    return -1; /* may be a finding */
+  }
   switch (instr->op) {
   case OP_PUSH: case OP_LOAD: case OP_LOAD_OF: case OP_LOAD_ARG: case OP_ME: case OP_CALLER: case OP_INSIDE_OF:
   case OP_UP_OF: case OP_TIMER_ARMED: case OP_JUMP: return 0;
@@ -89,7 +92,8 @@ static bool harmless_from(Abstract *abstract, AbstractState at) {
 
 static void find_harmless(World *world, int32_t service, int32_t handler_index) {
   const Handler *handler = &world->program->services[service].handlers[handler_index];
-  for (int32_t a = 0; a < handler->param_count && handler->entry != NO_INDEX; a++) {
+  bool waits = handler->guard != NO_INDEX;
+  for (int32_t a = 0; a < handler->param_count && handler->entry != NO_INDEX && !waits; a++) {
     Abstract abstract = {.program = world->program, .orphan_argument = a};
     bool harmless = harmless_from(&abstract, (AbstractState){.pc = handler->entry});
     world->harmless[service][handler_index] |= (uint8_t)(harmless << a);
@@ -100,10 +104,11 @@ static void find_harmless(World *world, int32_t service, int32_t handler_index) 
  * sorts, one instruction each right before it. */
 static bool hands_token_on(const Service *service, const Instr *code, int32_t pc) {
   const Instr *instr = &code[pc];
-  int32_t count = instr->op == OP_REPLY ? instr->index : instr->op == OP_TELL ? instr->count + 1 : 0;
+  bool tells = instr->op == OP_TELL || instr->op == OP_NOTIFY;
+  int32_t count = instr->op == OP_REPLY ? instr->index : tells ? instr->count : 0;
   for (int32_t i = 1; i <= count; i++) {
     const Instr *value = &code[pc - i];
-    bool is_load = value->op == OP_LOAD && service->variables[value->index].type.sort != SORT_TOKEN &&
+    bool is_load = value->op == OP_LOAD && !value->is_indexed && service->variables[value->index].type.sort != SORT_TOKEN &&
                    service->variables[value->index].type.sort != SORT_REPLY;
     if (value->op != OP_PUSH && !is_load) {
       return true;
@@ -119,7 +124,8 @@ static void look_at_handler(World *world, int32_t service_index, int32_t entry, 
   world_mark_reachable(program, entry, reachable);
   for (int32_t pc = 0; pc < program->code_count; pc++) {
     if (reachable[pc]) {
-      *touches |= program->code[pc].op == OP_OBSERVE || program->code[pc].op == OP_COMMIT;
+      Opcode op = (Opcode)program->code[pc].op;
+      *touches |= op == OP_OBSERVE || op == OP_COMMIT || op == OP_TELL; /* the next server may, too */
       world->tokens_stay &= !hands_token_on(&program->services[service_index], program->code, pc);
     }
   }
@@ -129,12 +135,23 @@ static void look_at_handler(World *world, int32_t service_index, int32_t entry, 
 static bool has_one_token(const Service *service) {
   int32_t count = 0;
   for (int32_t v = 0; v < service->variable_count; v++) {
-    count += service->variables[v].type.sort == SORT_TOKEN || service->variables[v].type.sort == SORT_REPLY;
+    bool holds = service->variables[v].type.sort == SORT_TOKEN || service->variables[v].type.sort == SORT_REPLY;
+    count += holds ? service->variables[v].extent.count : 0;
   }
   return count <= 1;
 }
 
-/* A `never` may compare the variables of two servers. */
+/* A durable copy is compared with what it is a copy of. */
+static bool has_copies(const Program *program) {
+  for (int32_t f = 0; f < program->fault_count; f++) {
+    if (program->faults[f].kind == FAULT_CRASH_SERVER && program->faults[f].memory == MEMORY_DURABLE) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* A `never` may compare the variables of two servers, or a ghost. */
 static bool nevers_read_servers(const Program *program) {
   for (int32_t pc = 0; pc < program->code_count; pc++) {
     if (program->code[pc].op == OP_LOAD_OF && program->code[pc].operand >= program->client_count) {
@@ -147,7 +164,7 @@ static bool nevers_read_servers(const Program *program) {
 void dead_prepare(World *world) {
   const Program *program = world->program;
   world->tokens_stay = true;
-  world->one_token_each = !nevers_read_servers(program);
+  world->one_token_each = !nevers_read_servers(program) && !has_copies(program);
   for (int32_t s = 0; s < program->service_count; s++) {
     const Service *service = &program->services[s];
     uint8_t ignored = 0;
@@ -166,6 +183,9 @@ void dead_prepare(World *world) {
         look_at_handler(world, s, service->timers[t].entry, &ignored);
       }
     }
+    if (service->lost_entry != NO_INDEX) {
+      look_at_handler(world, s, service->lost_entry, &ignored);
+    }
   }
 }
 
@@ -174,7 +194,7 @@ void dead_prepare(World *world) {
 /* Whether the token, which is argument `argument` of this message, can do nothing there. */
 static bool is_idle_there(const World *world, const Cell *record, int32_t argument) {
   int32_t service = world_service_index(world, record[MESSAGE_SERVER] - 1);
-  return record[MESSAGE_KIND] == MESSAGE_TELL && world->harmless[service][record[MESSAGE_HANDLER]] >> argument & 1;
+  return record[MESSAGE_KIND] == MESSAGE_TELL && !record[MESSAGE_WAITING] && world->harmless[service][record[MESSAGE_HANDLER]] >> argument & 1;
 }
 
 static bool occurs_in(const Layout *layout, const State *state, int32_t first, int32_t end, Cell token) {
@@ -204,7 +224,7 @@ static bool is_on_its_way(const World *world, const State *state, int32_t server
       continue;
     }
     for (int32_t a = 0; a < layout->value_count; a++) {
-      bool there = record[MESSAGE_VALUES + 2 * a] == SORT_TOKEN && record[MESSAGE_VALUES + 2 * a + 1] == token;
+      bool there = record[MESSAGE_VALUES + VALUE_CELLS * a] == SORT_TOKEN && record[MESSAGE_VALUES + VALUE_CELLS * a + 1] == token;
       if (there && !is_idle_there(world, record, a)) {
         return true;
       }
@@ -224,8 +244,8 @@ static bool is_orphan(const World *world, const State *state, int32_t server, Ce
 /* The argument that makes a message dead; -1 for none. */
 static int32_t dead_argument(const World *world, const State *state, const Cell *record) {
   for (int32_t a = 0; record[MESSAGE_KIND] == MESSAGE_TELL && a < world->layout.value_count; a++) {
-    if (record[MESSAGE_VALUES + 2 * a] == SORT_TOKEN && is_idle_there(world, record, a) &&
-        is_orphan(world, state, record[MESSAGE_SERVER] - 1, record[MESSAGE_VALUES + 2 * a + 1])) {
+    if (record[MESSAGE_VALUES + VALUE_CELLS * a] == SORT_TOKEN && is_idle_there(world, record, a) &&
+        is_orphan(world, state, record[MESSAGE_SERVER] - 1, record[MESSAGE_VALUES + VALUE_CELLS * a + 1])) {
       return a;
     }
   }
@@ -260,7 +280,7 @@ static bool is_carried(const World *world, const State *state, int32_t server, C
   const Cell *record = state->cells + layout->fixed.count;
   for (int32_t m = 0; m < state->message_count; m++, record += layout->message.count) {
     for (int32_t a = 0; a < layout->value_count && record[MESSAGE_SERVER] == server + 1; a++) {
-      if (record[MESSAGE_VALUES + 2 * a] == SORT_TOKEN && record[MESSAGE_VALUES + 2 * a + 1] == token) {
+      if (record[MESSAGE_VALUES + VALUE_CELLS * a] == SORT_TOKEN && record[MESSAGE_VALUES + VALUE_CELLS * a + 1] == token) {
         return true;
       }
     }
@@ -275,7 +295,7 @@ void dead_forget_tokens(const World *world, State *state) {
   }
   for (int32_t s = 0; s < world->program->server_count; s++) {
     const Service *service = world_service(world, s);
-    for (int32_t v = 0; v < service->variable_count; v++) {
+    for (int32_t v = 0; v < service->variable_count; v++) { /* no arrays: one token each */
       Cell *cell = world_server_variable(world, state, s, v);
       if (service->variables[v].type.sort == SORT_TOKEN && *cell != 0 &&
           !occurs_in(layout, state, layout->client_cell[0], layout->server_cell[0], *cell) &&

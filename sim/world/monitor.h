@@ -41,6 +41,11 @@ typedef enum EventKind {
   EVENT_RESTART,
   EVENT_CLOCK_STEP,
   EVENT_END,
+  EVENT_LOSS,     /* server notices that client is gone */
+  EVENT_CUT,      /* client is cut off from server; index: fault */
+  EVENT_JOIN,     /* the end of that */
+  EVENT_TRIGGER,  /* index: fault */
+  EVENT_SYNC,     /* the durable copy of server catches up */
 } EventKind;
 
 typedef struct Event {
@@ -48,7 +53,9 @@ typedef struct Event {
   int32_t process;       /* client c: c; server s: client_count + s */
   int32_t client;        /* whose request, or the client itself; -1: none */
   int32_t server;        /* -1: none */
-  int32_t index;         /* variable, timer, fault, critical, … */
+  int32_t task;          /* of the client */
+  int32_t index;         /* variable, slot of a timer, fault, critical, … */
+  int32_t element;       /* of a variable that is an array */
   int32_t pc;            /* of the instruction; -1: none */
   int64_t number;
   Cell attempt, fence;

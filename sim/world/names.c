@@ -20,6 +20,15 @@ static inline ALWAYS_INLINE void visit_fixed(const Layout *layout, State *state,
   }
 }
 
+static inline ALWAYS_INLINE void visit_ordered(const Layout *layout, State *state, NameVisit visit, void *user) {
+  for (uint32_t i = 0; i < layout->ordered_names.count; i++) {
+    uint32_t at = layout->ordered_names.items[i];
+    if (state->cells[at] != 0) {
+      visit(user, field_sort_at(layout->fixed.items, state->cells, at), &state->cells[at]);
+    }
+  }
+}
+
 static inline ALWAYS_INLINE void visit_messages(const Layout *layout, State *state, int32_t from, int32_t end, NameVisit visit, void *user) {
   for (int32_t m = from; m < end; m++) {
     Cell *record = state_message(layout, state, m);
@@ -39,32 +48,41 @@ static inline ALWAYS_INLINE void visit_names(const Layout *layout, State *state,
 
 /* --- messages ------------------------------------------------------------------------------------------------------ */
 
-/* Prompt before late, then by connection and direction; messages of one stream keep their order. */
-static int compare_records(const Cell *a, const Cell *b) {
-  static const int keys[] = {MESSAGE_SERVER, MESSAGE_CLIENT};
-  bool late_a = a[MESSAGE_LATE] != 0, late_b = b[MESSAGE_LATE] != 0;
-  if (late_a != late_b) {
-    return late_a - late_b;
+/* Prompt ones have the order of their connection, those that travel alone none, those that wait that of their arrival. */
+enum { RANK_ORDERED, RANK_ALONE, RANK_WAITING };
+
+static int rank_of(const World *world, const Cell *record) {
+  bool alone = record[MESSAGE_LATE] || world->is_unordered || record[MESSAGE_KIND] == MESSAGE_LOSS;
+  return record[MESSAGE_WAITING] ? RANK_WAITING : alone ? RANK_ALONE : RANK_ORDERED;
+}
+
+/* By rank, then by connection and direction; messages of one stream are equal. */
+static int compare_records(const World *world, const Cell *a, const Cell *b) {
+  static const int keys[] = {MESSAGE_SERVER, MESSAGE_CLIENT, MESSAGE_PEER};
+  int rank_a = rank_of(world, a), rank_b = rank_of(world, b);
+  if (rank_a != rank_b) {
+    return rank_a - rank_b;
+  }
+  if (rank_a == RANK_WAITING) { /* of one guard, in order of arrival */
+    return a[MESSAGE_SERVER] != b[MESSAGE_SERVER] ? a[MESSAGE_SERVER] - b[MESSAGE_SERVER]
+                                                  : a[MESSAGE_HANDLER] - b[MESSAGE_HANDLER];
   }
   for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
     if (a[keys[i]] != b[keys[i]]) {
       return a[keys[i]] < b[keys[i]] ? -1 : 1;
     }
   }
-  bool reply_a = a[MESSAGE_KIND] == MESSAGE_REPLY, reply_b = b[MESSAGE_KIND] == MESSAGE_REPLY;
-  if (reply_a != reply_b) {
-    return reply_a - reply_b;
-  }
-  return 0;
+  return message_goes_to_client(a) - message_goes_to_client(b);
 }
 
 typedef int (*RecordOrder)(const void *context, const Cell *a, const Cell *b);
 
 /* Insertion sort of messages from .. end: stable, and nearly always nothing to do. */
-static void sort_records(const Layout *layout, State *state, int32_t from, RecordOrder order, const void *context) {
+static void sort_records(const Layout *layout, State *state, int32_t from, int32_t end, RecordOrder order,
+                         const void *context) {
   uint32_t cells = layout->message.count;
   Cell held[MESSAGE_CELLS_MAX];
-  for (int32_t m = from + 1; m < state->message_count; m++) {
+  for (int32_t m = from + 1; m < end; m++) {
     Cell *record = state_message(layout, state, m);
     int32_t to = m;
     while (to > from && order(context, state_message(layout, state, to - 1), record) > 0) {
@@ -79,13 +97,10 @@ static void sort_records(const Layout *layout, State *state, int32_t from, Recor
   }
 }
 
-static int by_stream(const void *context, const Cell *a, const Cell *b) {
-  (void)context;
-  return compare_records(a, b);
-}
+static int by_stream(const void *context, const Cell *a, const Cell *b) { return compare_records(context, a, b); }
 
 void names_sort_messages(const World *world, State *state) {
-  sort_records(&world->layout, state, 0, by_stream, NULL);
+  sort_records(&world->layout, state, 0, state->message_count, by_stream, world);
 }
 
 /* --- renumbering --------------------------------------------------------------------------------------------------- */
@@ -165,33 +180,73 @@ static void rank(const uint8_t *used, int32_t first, int32_t end, uint8_t *new_n
   }
 }
 
-typedef struct LateOrder {
-  const Layout *layout;
+typedef struct ContentOrder {
+  const World *world;
   const Numbering *numbering;
-} LateOrder;
+} ContentOrder;
 
-/* Late messages have no order of their own: by content, under the new names as far as there are any yet. */
+/* What travels alone has no order of its own: by content, under the new names as far as there are any yet. */
 static int by_content(const void *context, const Cell *a, const Cell *b) {
-  const LateOrder *late = context;
-  int order = compare_records(a, b);
-  for (uint32_t i = 0; order == 0 && i < late->layout->message.count; i++) {
-    if (late->layout->message.items[i].width == 0) {
+  const ContentOrder *content = context;
+  const Layout *layout = &content->world->layout;
+  int order = compare_records(content->world, a, b);
+  for (uint32_t i = 0; order == 0 && i < layout->message.count; i++) {
+    if (layout->message.items[i].width == 0) {
       continue;
     }
     Cell cell_a = a[i], cell_b = b[i];
-    rewrite_name((void *)late->numbering, field_sort_at(late->layout->message.items, a, i), &cell_a); /* reads only */
-    rewrite_name((void *)late->numbering, field_sort_at(late->layout->message.items, b, i), &cell_b);
+    rewrite_name((void *)content->numbering, field_sort_at(layout->message.items, a, i), &cell_a); /* reads only */
+    rewrite_name((void *)content->numbering, field_sort_at(layout->message.items, b, i), &cell_b);
     order = cell_a < cell_b ? -1 : cell_a > cell_b;
   }
   return order;
 }
 
-/* Numbers what occurs in the late messages alone, after bringing those into an order. */
-static void number_late_messages(const Layout *layout, State *state, int32_t prompt, Numbering *numbering) {
-  if (prompt < state->message_count) {
-    sort_records(layout, state, prompt, by_content, &(LateOrder){layout, numbering});
+/* The first message of a rank, or of a higher one. */
+static int32_t rank_begin(const World *world, State *state, int rank) {
+  int32_t m = 0;
+  while (m < state->message_count && rank_of(world, state_message(&world->layout, state, m)) < rank) {
+    m++;
   }
-  visit_messages(layout, state, prompt, state->message_count, number_name, numbering);
+  return m;
+}
+
+/* Numbers what occurs in the messages: what travels alone is brought into an order before. */
+static void number_messages(const World *world, State *state, Numbering *numbering) {
+  const Layout *layout = &world->layout;
+  int32_t alone = rank_begin(world, state, RANK_ALONE), waiting = rank_begin(world, state, RANK_WAITING);
+  visit_messages(layout, state, 0, alone, number_name, numbering);
+  if (alone < waiting) {
+    sort_records(layout, state, alone, waiting, by_content, &(ContentOrder){world, numbering});
+  }
+  visit_messages(layout, state, alone, state->message_count, number_name, numbering);
+}
+
+/* Whether element a of a bag stands before element b, under the new names. */
+static bool precedes(const Layout *layout, const Numbering *numbering, State *state, const LayoutBag *bag, int32_t a, int32_t b) {
+  for (int32_t i = 0; i < bag->element_cells; i++) {
+    int32_t at_a = bag->cell + a * bag->element_cells + i, at_b = bag->cell + b * bag->element_cells + i;
+    Cell cell_a = state->cells[at_a], cell_b = state->cells[at_b];
+    rewrite_name((void *)numbering, field_sort_at(layout->fixed.items, state->cells, (uint32_t)at_a), &cell_a); /* reads only */
+    rewrite_name((void *)numbering, field_sort_at(layout->fixed.items, state->cells, (uint32_t)at_b), &cell_b);
+    if (cell_a != cell_b) {
+      return cell_a < cell_b;
+    }
+  }
+  return false;
+}
+
+static void sort_bag(const Layout *layout, const Numbering *numbering, State *state, const LayoutBag *bag) {
+  for (int32_t i = 1; i < bag->count; i++) {
+    for (int32_t j = i; j > 0 && precedes(layout, numbering, state, bag, j, j - 1); j--) {
+      Cell *element = state->cells + bag->cell + j * bag->element_cells;
+      for (int32_t k = 0; k < bag->element_cells; k++) {
+        Cell held = element[k];
+        element[k] = element[k - bag->element_cells];
+        element[k - bag->element_cells] = held;
+      }
+    }
+  }
 }
 
 void names_renumber(const World *world, State *state, Renaming *renaming) {
@@ -204,13 +259,12 @@ void names_renumber(const World *world, State *state, Renaming *renaming) {
   visit_names(&world->layout, state, note_name, &numbering);
   rank(numbering.ticket_used, 1, 256, numbering.ticket, renaming->tickets, &renaming->ticket_count);
   rank(numbering.entered_used, 1, HOLDING_UNENTERED, numbering.holding, renaming->entered, &renaming->entered_count);
-  visit_fixed(&world->layout, state, number_name, &numbering);
-  int32_t prompt = 0;
-  while (prompt < state->message_count && !state_message(&world->layout, state, prompt)[MESSAGE_LATE]) {
-    prompt++;
+  visit_ordered(&world->layout, state, number_name, &numbering);
+  number_messages(world, state, &numbering);
+  for (uint32_t b = 0; b < world->layout.bags.count; b++) {
+    sort_bag(&world->layout, &numbering, state, &world->layout.bags.items[b]);
   }
-  visit_messages(&world->layout, state, 0, prompt, number_name, &numbering);
-  number_late_messages(&world->layout, state, prompt, &numbering);
+  visit_fixed(&world->layout, state, number_name, &numbering); /* what is in bags alone, if anything */
   visit_names(&world->layout, state, rewrite_name, &numbering);
   state->age_count = renaming->age_count;
 }
@@ -272,21 +326,43 @@ Cell names_next_ticket(const World *world, const State *state, Cell ticket) {
 
 /* --- symmetry ------------------------------------------------------------------------------------------------------ */
 
-static void rename_client(void *user, FieldSort sort, Cell *cell) {
-  const int32_t *to_client = user;
-  if (sort == FIELD_CLIENT && *cell > 0) {
-    *cell = to_client[*cell - 1] + 1;
+static void rename_process(void *user, FieldSort sort, Cell *cell) {
+  const Permutation *permutation = user;
+  if (sort == FIELD_CLIENT) {
+    *cell = permutation->to_client[*cell - 1] + 1;
+  } else if (sort == FIELD_SERVER) {
+    *cell = permutation->to_server[*cell - 1] + 1;
   }
 }
 
-void names_permute(const World *world, State *to, const State *from, const int32_t *to_client) {
+static void permute_cells(State *to, const State *from, int32_t to_cell, int32_t from_cell, int32_t count) {
+  memcpy(to->cells + to_cell, from->cells + from_cell, (size_t)count * sizeof(Cell));
+}
+
+void names_permute(const World *world, State *to, const State *from, const Permutation *permutation) {
   const Layout *layout = &world->layout;
   state_copy(layout, to, from);
   for (int32_t c = 0; c < world->program->client_count; c++) {
-    memcpy(to->cells + layout->client_cell[to_client[c]], from->cells + layout->client_cell[c],
-           (size_t)layout->client_cells[c] * sizeof(Cell));
+    permute_cells(to, from, layout->client_cell[permutation->to_client[c]], layout->client_cell[c],
+                  layout->client_cells[c]);
   }
-  visit_names(layout, to, rename_client, (void *)to_client); /* reads the permutation only */
+  for (int32_t s = 0; s < world->program->server_count && world->has_symmetric_servers; s++) {
+    permute_cells(to, from, layout->server_cell[permutation->to_server[s]], layout->server_cell[s],
+                  layout->server_cells[s]);
+  }
+  State before; /* arrays within blocks: their blocks have moved by now */
+  if (layout->arrays.count > 0) {
+    state_copy(layout, &before, to);
+  }
+  for (uint32_t i = 0; i < layout->arrays.count; i++) {
+    const LayoutArray *array = &layout->arrays.items[i];
+    for (int32_t e = 0; e < array->count; e++) {
+      int32_t goes_to = array->over_clients ? permutation->to_client[array->first + e] : permutation->to_server[array->first + e];
+      permute_cells(to, &before, array->cell + (goes_to - array->first) * array->element_cells,
+                    array->cell + e * array->element_cells, array->element_cells);
+    }
+  }
+  visit_names(layout, to, rename_process, (void *)permutation); /* reads the permutation only */
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value) {
@@ -294,25 +370,60 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
   return hash * UINT64_C(0xff51afd7ed558ccd) ^ hash >> 29;
 }
 
-/* How a client looks to somebody who cannot read names: equal for clients that may be exchanged. */
-static uint64_t look_of_client(const World *world, const State *state, int32_t client) {
+/* What can be told of a message without reading names. */
+static uint64_t look_of_message(const Cell *record) {
+  return (uint64_t)(uint32_t)(record[MESSAGE_HANDLER] << 10 | record[MESSAGE_KIND] << 7 | record[MESSAGE_TASK] << 4 |
+                              (record[MESSAGE_LATE] != 0) << 3 | record[MESSAGE_WAITING] << 2 |
+                              record[MESSAGE_OVERDUE] << 1 | record[MESSAGE_CUT]);
+}
+
+enum { COLORS = FIELD_SORT_COUNT << 8 };
+
+static uint32_t color_index(FieldSort sort, Cell name) { return (uint32_t)sort << 8 | (uint32_t)name; }
+
+/* How cells look to somebody who cannot read names: `color` tells some tokens and holdings apart (NULL: none). */
+static uint64_t look_of_cells(const World *world, const State *state, int32_t first, int32_t count, const uint64_t *color,
+                              uint64_t look) {
   const Layout *layout = &world->layout;
-  int32_t first = layout->client_cell[client];
-  uint64_t look = (uint64_t)world->program->client_kind[client] + 1;
-  for (int32_t i = 0; i < layout->client_cells[client]; i++) {
-    FieldSort sort = field_sort_at(layout->fixed.items, state->cells, (uint32_t)(first + i));
-    Cell cell = state->cells[first + i];
-    look = mix(look, sort == FIELD_PLAIN || sort == FIELD_SERVER ? (uint64_t)(uint32_t)cell : cell != 0);
+  for (int32_t i = first; i < first + count; i++) {
+    FieldSort sort = field_sort_at(layout->fixed.items, state->cells, (uint32_t)i);
+    Cell cell = state->cells[i];
+    bool reads = sort == FIELD_PLAIN || (sort == FIELD_SERVER && !world->has_symmetric_servers);
+    bool colored = color != NULL && cell > 0 && (sort == FIELD_TOKEN || sort == FIELD_HOLDING || sort == FIELD_CLIENT);
+    uint64_t named = colored ? color[color_index(sort, cell)] : cell != 0;
+    look = mix(look, reads ? (uint64_t)(uint32_t)cell : named);
   }
-  const Cell *record = state->cells + layout->fixed.count;
-  for (int32_t m = 0; m < state->message_count; m++, record += layout->message.count) {
-    if (record[MESSAGE_CLIENT] == client + 1) {
-      look = mix(look, (uint64_t)(uint32_t)(record[MESSAGE_SERVER] << 16 | record[MESSAGE_HANDLER] << 8 |
-                                            record[MESSAGE_KIND] << 4 | (record[MESSAGE_LATE] != 0) << 1 |
-                                            record[MESSAGE_OVERDUE]));
+  return look;
+}
+
+static uint64_t look_of_elements(const World *world, const State *state, bool over_clients, int32_t index,
+                                 const uint64_t *color, uint64_t look) {
+  for (uint32_t i = 0; i < world->layout.arrays.count; i++) {
+    const LayoutArray *array = &world->layout.arrays.items[i];
+    if (array->over_clients == over_clients && index >= array->first && index < array->first + array->count) {
+      look = look_of_cells(world, state, array->cell + (index - array->first) * array->element_cells,
+                           array->element_cells, color, look);
     }
   }
-  for (uint32_t i = 0; i < layout->fixed_names.count; i++) {
+  return look;
+}
+
+/* Equal for clients that may be exchanged. */
+static uint64_t look_of_client(const World *world, const State *state, int32_t client) {
+  const Layout *layout = &world->layout;
+  uint64_t look = (uint64_t)world->program->client_kind[client] + 1;
+  look = look_of_cells(world, state, layout->client_cell[client], layout->client_cells[client], NULL, look);
+  look = look_of_elements(world, state, true, client, NULL, look);
+  const Cell *record = state->cells + layout->fixed.count;
+  uint64_t messages = 0;
+  for (int32_t m = 0; m < state->message_count; m++, record += layout->message.count) {
+    if (record[MESSAGE_CLIENT] == client + 1) {
+      uint64_t server = world->has_symmetric_servers ? 0 : (uint64_t)record[MESSAGE_SERVER];
+      messages += mix(server + 1, look_of_message(record));
+    }
+  }
+  look = mix(look, messages);
+  for (uint32_t i = 0; i < layout->fixed_names.count && !world->has_symmetric_servers; i++) {
     uint32_t at = layout->fixed_names.items[i];
     bool names_it = state->cells[at] == client + 1 &&
                     field_sort_at(layout->fixed.items, state->cells, at) == FIELD_CLIENT;
@@ -328,27 +439,24 @@ typedef struct Looks {
   uint64_t look[PROGRAM_CLIENTS_MAX];
 } Looks;
 
-static void sort_by_look(const World *world, const State *state, int32_t first, int32_t count, Looks *looks) {
-  for (int32_t c = first; c < first + count; c++) {
-    looks->look[c] = look_of_client(world, state, c);
-    int32_t at = c;
-    while (at > first && looks->look[looks->order[at - 1]] > looks->look[c]) {
-      looks->order[at] = looks->order[at - 1];
-      at--;
-    }
-    looks->order[at] = c;
+static void insert_by_look(int32_t *order, const uint64_t *look, int32_t first, int32_t member) {
+  int32_t at = member;
+  while (at > first && look[order[at - 1]] > look[member]) {
+    order[at] = order[at - 1];
+    at--;
   }
+  order[at] = member;
 }
 
-/* All orders of order[from .. end) within runs of equal looks, one row each. */
-static void list_orders(const Looks *looks, int32_t *order, int32_t from, int32_t client_count,
-                        int32_t rows[NAMES_PERMUTATIONS_MAX][PROGRAM_CLIENTS_MAX], int32_t *row_count) {
+/* All orders of order[from .. end) within runs of equal looks, one permutation each. */
+static void list_orders(const Looks *looks, int32_t *order, int32_t from, int32_t client_count, Permutation *rows,
+                        int32_t *row_count) {
   if (*row_count == NAMES_PERMUTATIONS_MAX) {
     return;
   }
   if (from == client_count) {
     for (int32_t i = 0; i < client_count; i++) {
-      rows[*row_count][order[i]] = i;
+      rows[*row_count].to_client[order[i]] = i;
     }
     ++*row_count;
     return;
@@ -363,22 +471,76 @@ static void list_orders(const Looks *looks, int32_t *order, int32_t from, int32_
   }
 }
 
-int32_t names_permutations(const World *world, const State *state,
-                           int32_t permutations[NAMES_PERMUTATIONS_MAX][PROGRAM_CLIENTS_MAX]) {
+/* Tokens and holdings look like the client that has them, in its new place. */
+static void color_names(const World *world, const State *state, const Permutation *row, uint64_t *color) {
+  const Layout *layout = &world->layout;
+  memset(color, 0, COLORS * sizeof *color);
+  for (int32_t c = 0; c < world->program->client_count; c++) {
+    color[color_index(FIELD_CLIENT, c + 1)] = (uint64_t)row->to_client[c] + 1;
+    for (int32_t i = 0; i < layout->client_cells[c]; i++) {
+      int32_t at = layout->client_cell[c] + i;
+      FieldSort sort = field_sort_at(layout->fixed.items, state->cells, (uint32_t)at);
+      if ((sort == FIELD_TOKEN || sort == FIELD_HOLDING) && state->cells[at] > 0) {
+        uint64_t *known = &color[color_index(sort, state->cells[at])];
+        *known = mix(*known, (uint64_t)row->to_client[c] << 16 | (uint64_t)i);
+      }
+    }
+  }
+}
+
+static uint64_t look_of_server(const World *world, const State *state, int32_t server, const Permutation *row,
+                               const uint64_t *color) {
+  const Layout *layout = &world->layout;
+  uint64_t look = look_of_cells(world, state, layout->server_cell[server], layout->server_cells[server], color, 1);
+  look = look_of_elements(world, state, false, server, color, look);
+  const Cell *record = state->cells + layout->fixed.count;
+  uint64_t messages = 0; /* a sum: their order is that of the servers' and clients' old places */
+  for (int32_t m = 0; m < state->message_count; m++, record += layout->message.count) {
+    uint64_t client = record[MESSAGE_CLIENT] ? (uint64_t)row->to_client[record[MESSAGE_CLIENT] - 1] + 2 : 1;
+    uint64_t role = record[MESSAGE_SERVER] == server + 1 ? 1 : record[MESSAGE_PEER] == server + 1 ? 2 : 0;
+    messages += role ? mix(client << 2 | role, look_of_message(record)) : 0;
+  }
+  return mix(look, messages);
+}
+
+/* One order of the servers of each symmetric group, for clients in their new places. */
+static void order_servers(const World *world, const State *state, Permutation *row) {
+  static _Thread_local uint64_t color[COLORS];
+  const Program *program = world->program;
+  uint64_t look[PROGRAM_SERVERS_MAX];
+  int32_t order[PROGRAM_SERVERS_MAX];
+  color_names(world, state, row, color);
+  for (int32_t g = 0; g < program->group_count; g++) {
+    const ServerGroup *group = &program->groups[g];
+    for (int32_t s = group->first; s < group->first + group->count; s++) {
+      look[s] = program->servers_symmetric[g] ? look_of_server(world, state, s, row, color) : (uint64_t)s;
+      insert_by_look(order, look, group->first, s);
+    }
+    for (int32_t s = group->first; s < group->first + group->count; s++) {
+      row->to_server[order[s]] = s;
+    }
+  }
+}
+
+int32_t names_permutations(const World *world, const State *state, Permutation permutations[NAMES_PERMUTATIONS_MAX]) {
   const Program *program = world->program;
   Looks looks;
   for (int32_t k = 0; k < program->kind_count; k++) {
     const ClientKind *kind = &program->kinds[k];
-    if (program->clients_symmetric[k]) {
-      sort_by_look(world, state, kind->first, kind->count, &looks);
-      continue;
-    }
     for (int32_t c = kind->first; c < kind->first + kind->count; c++) {
-      looks.order[c] = c;
-      looks.look[c] = (uint64_t)c; /* looks like nobody else */
+      looks.look[c] = program->clients_symmetric[k] ? look_of_client(world, state, c) : (uint64_t)c;
+      insert_by_look(looks.order, looks.look, kind->first, c);
     }
   }
   int32_t count = 0;
   list_orders(&looks, looks.order, 0, program->client_count, permutations, &count);
+  for (int32_t p = 0; p < count; p++) {
+    for (int32_t s = 0; s < program->server_count; s++) {
+      permutations[p].to_server[s] = s;
+    }
+    if (world->has_symmetric_servers) {
+      order_servers(world, state, &permutations[p]);
+    }
+  }
   return count;
 }

@@ -1,9 +1,9 @@
-/* Names without information: renumbering of ages, tokens, tickets and holdings, and client symmetry.
+/* Names without information: renumbering of ages, tokens, tickets and holdings, and symmetry of processes.
  *
  * After each step the names of a state are renumbered: ages, tokens and attempts that have not entered in the order of
  * their first occurrence in the vector (only equality matters); tickets and holdings that have entered by rank without
- * gaps (only order matters). Endless loops then have finitely many states. A permutation of clients of one kind that
- * the program cannot tell apart renames blocks, messages and client cells alike.
+ * gaps (only order matters). Endless loops then have finitely many states. A permutation of clients of one kind (servers of
+ * one group) that the program cannot tell apart renames blocks, messages, arrays and cells alike.
  */
 #ifndef LOCKSTEP_WORLD_NAMES_H
 #define LOCKSTEP_WORLD_NAMES_H
@@ -25,11 +25,16 @@ typedef struct Renaming {
 
 /* Renumbers all names in place. */
 void names_renumber(const World *world, State *state, Renaming *renaming);
-/* Sorts messages: prompt before late, then by connection; those of one stream keep their order. names_renumber sorts
- * the late ones further, which have none. */
+/* Sorts messages: prompt ones by connection, those of one connection in their order; then what travels alone; then
+ * what waits at a guard, in order of arrival. names_renumber sorts further what has no order of its own. */
 void names_sort_messages(const World *world, State *state);
-/* Client c of `from` becomes client to_client[c] of `to`. */
-void names_permute(const World *world, State *to, const State *from, const int32_t *to_client);
+
+/* Client c becomes client to_client[c], server s server to_server[s]. */
+typedef struct Permutation {
+  int32_t to_client[PROGRAM_CLIENTS_MAX];
+  int32_t to_server[PROGRAM_SERVERS_MAX];
+} Permutation;
+void names_permute(const World *world, State *to, const State *from, const Permutation *permutation);
 
 /* Replaces one name of a sort by another one everywhere. */
 void names_replace(const World *world, State *state, FieldSort sort, Cell from, Cell to);
@@ -40,11 +45,11 @@ Cell names_largest(const World *world, const State *state, FieldSort sort, Cell 
 /* The smallest ticket larger than `ticket`, 0 for none. */
 Cell names_next_ticket(const World *world, const State *state, Cell ticket);
 
-/* The permutations worth trying for the representative of a state's symmetry class: 1 .. NAMES_PERMUTATIONS_MAX rows
- * of client_count; the identity alone when no two clients look alike. Deterministic, and a function of the class
- * unless there were too many. */
+/* The permutations worth trying for the representative of a state's symmetry class: 1 .. NAMES_PERMUTATIONS_MAX; the
+ * identity alone when no two processes look alike. All orders of clients that look alike, with one order of the servers
+ * for each: by what they look like then. Deterministic; a function of the class unless there were too many, or servers
+ * that look alike are not. */
 #define NAMES_PERMUTATIONS_MAX 120
-int32_t names_permutations(const World *world, const State *state,
-                           int32_t permutations[NAMES_PERMUTATIONS_MAX][PROGRAM_CLIENTS_MAX]);
+int32_t names_permutations(const World *world, const State *state, Permutation permutations[NAMES_PERMUTATIONS_MAX]);
 
 #endif

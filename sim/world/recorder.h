@@ -20,8 +20,6 @@ void recorder_end_step(Recorder *recorder, const Step *step, const Renaming *ren
 /* The real numbers of tickets during a step (names 1 .. 255), before the event of the `next` that made one; `missed`
  * when it fell between two that were there, so that the larger names have moved up by one. */
 void recorder_set_tickets(Recorder *recorder, const int64_t *tickets, bool missed);
-/* "10s", "250ms", "inf": in the largest unit that is whole; caller frees. */
-char *recorder_duration_text(int64_t us);
 Run *recorder_take_run(Recorder *recorder);
 
 #endif

@@ -1,8 +1,10 @@
 #include "world/run.h"
 
 #include <glib.h>
+#include <string.h>
 
 #include "base/check.h"
+#include "world/world.h"
 
 static void event_clear(RunEvent *event) {
   g_free(event->name);
@@ -76,21 +78,39 @@ static void describe_fault(const Run *run, int32_t step, const RunEvent *event, 
   if (event->kind == RUN_PAUSE) {
     int64_t length_ns = pause_length(run, step, event->lane);
     g_autofree char *length = run_time_text(length_ns);
-    g_string_append_printf(text, "%sa pause of %s%s%s%s", comma, lane, length_ns >= 0 ? " for " : "",
+    g_string_append_printf(text, "%sa %s of %s%s%s%s", comma, strcmp(event->name, "suspend") == 0 ? "suspend" : "pause", lane, length_ns >= 0 ? " for " : "",
                            length_ns >= 0 ? length : "", length_ns >= 0 ? " s" : "");
   } else if (event->kind == RUN_CRASH) {
     g_string_append_printf(text, "%sa crash of %s%s%s", comma, lane, *event->text ? " " : "", event->text);
   } else if (event->kind == RUN_CLOCK_STEP) {
     g_autofree char *by = run_time_text(event->duration_ns);
     g_string_append_printf(text, "%sa clock step of %s by %s s", comma, lane, by);
+  } else if (event->kind == RUN_CUT) {
+    g_string_append_printf(text, "%sa cut of %s from %s", comma, lane, run->lanes[event->peer].name);
+  } else if (event->kind == RUN_TRIGGER) {
+    g_string_append_printf(text, "%s%s of %s", comma, event->text, lane);
   } else if (event->kind == RUN_SEND && (event->flag_late || event->flag_lost)) {
-    g_string_append_printf(text, "%sa %s message from %s to %s", comma, event->flag_lost ? "lost" : "late", lane,
+    g_string_append_printf(text, "%sa %s message from %s to %s", comma, event->flag_lost ? "lost" : strcmp(event->name, "copy") == 0 ? "second" : "late", lane,
                            run->lanes[event->peer].name);
+  }
+}
+
+/* What is wrong all the time. */
+static void describe_standing(const Run *run, GString *text) {
+  if (run->is_unordered) {
+    g_string_append(text, "an unordered network");
+  }
+  for (int32_t l = 0; l < run->lane_count; l++) {
+    if (run->lanes[l].rate == RATE_SLOW || run->lanes[l].rate == RATE_FAST) {
+      g_string_append_printf(text, "%sa %s clock of %s", text->len > 0 ? ", " : "",
+                             run->lanes[l].rate == RATE_SLOW ? "slow" : "fast", run->lanes[l].name);
+    }
   }
 }
 
 char *run_faults_text(const Run *run) {
   GString *text = g_string_new(NULL);
+  describe_standing(run, text);
   for (int32_t s = 0; s < run->step_count; s++) {
     for (int32_t e = 0; e < run->steps[s].event_count; e++) {
       describe_fault(run, s, &run->steps[s].events[e], text);

@@ -16,7 +16,7 @@
 typedef enum RunEventKind {
   RUN_BEGIN,        /* client lane begins */
   RUN_ATTEMPT,      /* client lane begins attempt `number` (1, 2, … per run) */
-  RUN_SEND,         /* lane sends message `message` to `peer`: text "set_nx(a1, 10s)"; flag_late / flag_lost. A reply is a send of a server. */
+  RUN_SEND,         /* lane sends message `message` to `peer`: text "set_nx(a1, 10s)"; flag_late / flag_lost; name "copy" of a second one. A reply is a send of a server. */
   RUN_ARRIVE,       /* message `message` from `peer` arrives at lane; text as sent; flag_late: after its window */
   RUN_DROP,         /* message arrives, but nobody waits for it any more (a reply after its time-out) */
   RUN_REFUSED,      /* lane (client) is refused by `peer`, which is down */
@@ -30,13 +30,17 @@ typedef enum RunEventKind {
   RUN_OBSERVE,      /* server lane: `peer` (client) has read the resource; attempt in `number` */
   RUN_COMMIT,       /* server lane: `peer` (client) has changed the resource; attempt in `number` */
   RUN_REJECT,       /* server lane answers `peer` with `stale` */
-  RUN_PAUSE,        /* fault: lane pauses; text names where ("before ask store.write()") */
+  RUN_PAUSE,        /* fault: lane pauses; text names where ("before ask store.write()"); name: "pause", or "suspend" */
   RUN_RESUME,       /* it goes on; `duration_ns` is how long it was */
-  RUN_CRASH,        /* fault: lane crashes; text "losing its memory" or "" */
+  RUN_CRASH,        /* fault: lane crashes; text "losing its memory", … or "" */
   RUN_RESTART,
   RUN_CLOCK_STEP,   /* fault: wall clock of lane steps by `duration_ns` */
   RUN_END,          /* client lane is at its end */
   RUN_COMPARE,      /* lane compares a stamp: text "age(since) < 9.898s: yes" */
+  RUN_LOSS,         /* server lane notices that `peer`, a client, is gone */
+  RUN_CUT,          /* fault: client lane and server `peer` are cut off from each other */
+  RUN_JOIN,         /* the end of that */
+  RUN_TRIGGER,      /* fault: the adversary calls a handler of server lane; text "promote()" */
   RUN_VIOLATION,    /* `name` is the property; lane is who completes it; `peer` the other party or -1; text one sentence */
   RUN_EVENT_KIND_COUNT
 } RunEventKind;
@@ -69,6 +73,7 @@ typedef struct RunLane {
   bool is_resource;          /* a server that observes or commits */
   bool has_lock;             /* a server with a lock variable */
   int32_t group;             /* lanes of one array share a number */
+  int32_t rate;              /* ClockRate of a process that drifts; 0: exact */
 } RunLane;
 
 typedef struct RunParameter { char *name, *value; } RunParameter;
@@ -78,6 +83,8 @@ typedef struct Run {
   RunParameter *parameters; int32_t parameter_count;  /* as text: "ttl" "10s" */
   RunLane *lanes; int32_t lane_count;
   RunStep *steps; int32_t step_count;
+  int32_t suspends;          /* SuspendLength of this run */
+  bool is_unordered;         /* messages of one connection may overtake each other */
   int64_t end_ns;            /* when the last state is looked at, if that is later than the last step; else 0 */
   char *property;            /* the property that it violates; "" for none */
   char *property_sentence;   /* "A and B are inside at the same time since 10.05 s" */

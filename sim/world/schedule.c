@@ -29,8 +29,9 @@ static void require(Scheduler *scheduler, int32_t i, int32_t j, int64_t most_ns)
   *entry = most_ns < *entry ? most_ns : *entry;
 }
 
-static bool scheduled_compare(Chooser *chooser, Cell age, int64_t bound_us, bool strict) {
+static bool scheduled_compare(Chooser *chooser, Cell age, Reading bound, bool strict) {
   Scheduler *scheduler = (Scheduler *)chooser;
+  CHECK(bound.lo_us == bound.hi_us); /* its world has clocks of known rates */
   bool below;
   if (scheduler->looking) {
     below = !(scheduler->look >> scheduler->look_count++ & 1);
@@ -38,7 +39,7 @@ static bool scheduled_compare(Chooser *chooser, Cell age, int64_t bound_us, bool
     CHECK(scheduler->choice < scheduler->action->choice_count);
     below = scheduler->action->choices[scheduler->choice++] == 0;
   }
-  int64_t bound_ns = bound_us * NS_PER_US;
+  int64_t bound_ns = bound.lo_us * NS_PER_US;
   if (below) {
     require(scheduler, scheduler->now, scheduler->births[age], bound_ns - strict);
   } else {
@@ -72,8 +73,8 @@ static void require_invariants(Scheduler *scheduler, const Thing *things, int32_
 /* The thing that an action takes, or NULL: a fault. */
 static const Thing *thing_of(const Thing *things, int32_t count, const Action *action) {
   for (int32_t i = 0; i < count; i++) {
-    if (things[i].kind == (ActionKind)action->kind && things[i].subject == action->subject &&
-        things[i].object == action->object) {
+    Action due = thing_action(&things[i]);
+    if (action_is(&due, action)) {
       return &things[i];
     }
   }
@@ -170,8 +171,8 @@ static void choose_times(const Scheduler *scheduler, int32_t count, int64_t *tim
   }
 }
 
-/* Adds the last look: some instant of the last state at which the never holds, by one of its paths. */
-static bool look_at_last_state(Scheduler *scheduler, State *state, int32_t never) {
+/* Adds the last look: some instant of the last state that violates the property, by one of its paths. */
+static bool look_at_last_state(Scheduler *scheduler, State *state, int32_t property) {
   Thing things[THINGS_MAX];
   size_t bytes = sizeof(int64_t) * (size_t)scheduler->nodes * (size_t)scheduler->nodes;
   int64_t *before = malloc(bytes);
@@ -179,21 +180,21 @@ static bool look_at_last_state(Scheduler *scheduler, State *state, int32_t never
   int32_t count = step_things(scheduler->world, state, things);
   require_invariants(scheduler, things, count);
   memcpy(before, scheduler->at, bytes);
-  bool found = never == NO_INDEX && close_constraints(scheduler->at, scheduler->nodes);
+  bool found = property == NO_INDEX && close_constraints(scheduler->at, scheduler->nodes);
   scheduler->looking = true;
-  for (scheduler->look = 0; never != NO_INDEX && !found && scheduler->look < 1024; scheduler->look++) {
+  for (scheduler->look = 0; property != NO_INDEX && !found && scheduler->look < 1024; scheduler->look++) {
     Step step;
     memcpy(scheduler->at, before, bytes);
     scheduler->look_count = 0;
     step_start(&step, scheduler->world, state, &scheduler->chooser);
-    found = vm_evaluate(&step, scheduler->world->program->nevers[never].entry) &&
+    found = step_state_violates(&step, property) &&
             close_constraints(scheduler->at, scheduler->nodes);
   }
   free(before);
   return found;
 }
 
-ScheduleOutcome schedule_solve(const World *world, const Action *actions, int32_t count, int32_t look_never,
+ScheduleOutcome schedule_solve(const World *world, const Action *actions, int32_t count, int32_t look_property,
                                int64_t *times_ns) {
   if (count > SCHEDULE_STEPS_MAX) {
     return SCHEDULE_TOO_LONG;
@@ -213,7 +214,7 @@ ScheduleOutcome schedule_solve(const World *world, const Action *actions, int32_
     possible = pass(&scheduler, state, &actions[i]);
   }
   scheduler.now = count + 1;
-  possible = possible && look_at_last_state(&scheduler, state, look_never);
+  possible = possible && look_at_last_state(&scheduler, state, look_property);
   if (possible) {
     choose_times(&scheduler, count, times_ns);
   }

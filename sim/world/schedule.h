@@ -14,9 +14,9 @@
 
 typedef enum ScheduleOutcome { SCHEDULE_SOLVED, SCHEDULE_IMPOSSIBLE, SCHEDULE_TOO_LONG } ScheduleOutcome;
 
-/* Fills times_ns[0 .. count - 1], and times_ns[count] with an instant not before the last step at which never
- * `look_never` (or NO_INDEX for none) holds in the last state. */
-ScheduleOutcome schedule_solve(const World *world, const Action *actions, int32_t count, int32_t look_never,
+/* Fills times_ns[0 .. count - 1], and times_ns[count] with an instant not before the last step at which the last
+ * state violates property `look_property` (NO_INDEX: any). */
+ScheduleOutcome schedule_solve(const World *world, const Action *actions, int32_t count, int32_t look_property,
                                int64_t *times_ns);
 
 #endif

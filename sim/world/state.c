@@ -18,6 +18,10 @@ void layout_free(Layout *layout, const Program *program) {
   vec_free(&layout->message);
   vec_free(&layout->fixed_names);
   vec_free(&layout->message_names);
+  vec_free(&layout->arrays);
+  vec_free(&layout->bags);
+  vec_free(&layout->ordered_names);
+  free(layout->ghost_variable);
   for (int32_t k = 0; k < program->kind_count; k++) {
     free(layout->client_variable[k]);
   }
@@ -46,6 +50,7 @@ FieldSort field_sort_of(Cell sort) {
   case SORT_SERVER: return FIELD_SERVER;
   case SORT_TOKEN: return FIELD_TOKEN;
   case SORT_TICKET: return FIELD_TICKET;
+  case SORT_STAMP: return FIELD_AGE;
   default: return FIELD_PLAIN;
   }
 }

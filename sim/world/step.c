@@ -21,8 +21,8 @@ static Thing *list_thing(ThingList *list, ActionKind kind, int32_t subject, int3
 }
 
 static bool server_has_overdue_timer(const World *world, const State *state, int32_t server) {
-  const Service *service = world_service(world, server);
-  for (int32_t t = 0; t < service->timer_count; t++) {
+  int32_t count = world_timer_slots(world_service(world, server));
+  for (int32_t t = 0; t < count; t++) {
     if (world_timer(world, (State *)state, server, t)[TIMER_OVERDUE]) {
       return true;
     }
@@ -32,79 +32,144 @@ static bool server_has_overdue_timer(const World *world, const State *state, int
 
 static bool same_stream(const Cell *a, const Cell *b) {
   return a[MESSAGE_CLIENT] == b[MESSAGE_CLIENT] && a[MESSAGE_SERVER] == b[MESSAGE_SERVER] &&
-         (a[MESSAGE_KIND] == MESSAGE_REPLY) == (b[MESSAGE_KIND] == MESSAGE_REPLY) && !a[MESSAGE_LATE] &&
-         !b[MESSAGE_LATE];
+         a[MESSAGE_PEER] == b[MESSAGE_PEER] && message_goes_to_client(a) == message_goes_to_client(b) &&
+         !a[MESSAGE_LATE] && !b[MESSAGE_LATE] && a[MESSAGE_KIND] != MESSAGE_LOSS && b[MESSAGE_KIND] != MESSAGE_LOSS;
+}
+
+/* Whether the receiver cannot take a message at present: it is paused, or the two are cut off. */
+static bool is_held_up(const World *world, const State *state, const Cell *record) {
+  int32_t client = record[MESSAGE_CLIENT] - 1, server = record[MESSAGE_SERVER] - 1;
+  const Cell *cut = client >= 0 ? world_cut(world, (State *)state, client, server) : NULL;
+  if (cut != NULL && cut[CUT_FAULT] && record[MESSAGE_KIND] != MESSAGE_LOSS) {
+    return true;
+  }
+  if (message_goes_to_client(record)) {
+    bool task_pauses = record[MESSAGE_KIND] == MESSAGE_REPLY &&
+                       faults_of_task(world, state, client, record[MESSAGE_TASK]) != NULL;
+    return task_pauses || fault_is_pause(faults_of_client(world, state, client));
+  }
+  const Fault *fault = faults_of_server(world, state, server);
+  return fault != NULL && (fault_is_pause(fault) || record[MESSAGE_KIND] == MESSAGE_LOSS);
+}
+
+static void set_message_window(const World *world, const Cell *record, Thing *thing) {
+  const Program *program = world->program;
+  Window latency = program->latency[record[MESSAGE_SERVER] - 1];
+  if (record[MESSAGE_KIND] == MESSAGE_LOSS) {
+    latency = program->detect;
+  }
+  thing->lo_us = record[MESSAGE_CUT] ? 0 : latency.lo_us;
+  thing->hi_us = latency.hi_us;
+  if (record[MESSAGE_LATE]) {
+    const Fault *fault = &program->faults[record[MESSAGE_LATE] - 1];
+    bool is_copy = fault->kind == FAULT_DUPLICATED;
+    int64_t from_us = is_copy ? latency.lo_us : latency.hi_us;
+    thing->lo_us = from_us + fault->lo_us;
+    thing->hi_us = fault->hi_us != DURATION_INFINITE ? latency.hi_us + fault->hi_us : DURATION_INFINITE;
+    thing->after_lo = fault->lo_us == 0 && !is_copy;
+    thing->optional = true;
+  }
 }
 
 /* Messages are sorted, so the first of a stream stands right before the others. */
 static void list_messages(const World *world, const State *state, ThingList *list) {
   const Layout *layout = &world->layout;
-  const Program *program = world->program;
   const Cell *record = state->cells + layout->fixed.count;
   for (int32_t m = 0; m < state->message_count; m++, record += layout->message.count) {
-    int32_t client = record[MESSAGE_CLIENT] - 1, server = record[MESSAGE_SERVER] - 1;
-    bool is_reply = record[MESSAGE_KIND] == MESSAGE_REPLY;
-    Window latency = program->latency[server];
-    Thing *thing = list_thing(list, ACTION_ARRIVE, is_reply ? client : program->client_count + server, m,
-                              record[MESSAGE_AGE], latency.lo_us, latency.hi_us);
-    if (record[MESSAGE_LATE]) {
-      const Fault *fault = &program->faults[record[MESSAGE_LATE] - 1];
-      bool bounded = fault->hi_us != DURATION_INFINITE;
-      thing->lo_us = latency.hi_us + fault->lo_us;
-      thing->hi_us = bounded ? latency.hi_us + fault->hi_us : DURATION_INFINITE;
-      thing->after_lo = fault->lo_us == 0;
-      thing->optional = true;
+    if (record[MESSAGE_WAITING]) {
+      continue;
     }
+    int32_t client = record[MESSAGE_CLIENT] - 1, server = record[MESSAGE_SERVER] - 1;
+    bool to_client = message_goes_to_client(record);
+    Thing *thing = list_thing(list, ACTION_ARRIVE, to_client ? client : world->program->client_count + server, m,
+                              record[MESSAGE_AGE], 0, 0);
+    set_message_window(world, record, thing);
     thing->overdue = record[MESSAGE_OVERDUE];
-    const Cell *receiver = state->cells + layout->client_cell[client];
-    thing->withheld = is_reply && receiver[CLIENT_PHASE] == PHASE_RESTS && receiver[CLIENT_FAULT];
-    thing->blocked = (m > 0 && same_stream(record - layout->message.count, record)) ||
-                     (!is_reply && server_has_overdue_timer(world, state, server));
+    thing->withheld = is_held_up(world, state, record);
+    bool is_behind = m > 0 && !world->is_unordered && same_stream(record - layout->message.count, record);
+    thing->blocked = is_behind || (!to_client && server_has_overdue_timer(world, state, server));
+  }
+}
+
+/* In true time, for what waits since the task came to rest. */
+static void list_wake(const World *world, int32_t client, const Cell *task, ActionKind kind, int64_t lo_us, int64_t hi_us,
+                      ThingList *list) {
+  Reading lo = world_reading(world, client, lo_us, task[TASK_BEHIND_LO], task[TASK_BEHIND_HI]);
+  Reading hi = world_reading(world, client, hi_us, task[TASK_BEHIND_LO], task[TASK_BEHIND_HI]);
+  list_thing(list, kind, client, 0, task[TASK_AGE], lo.lo_us, hi.hi_us);
+}
+
+static void list_until_ages(const World *world, const State *state, int32_t client, const Wait *wait, ThingList *list) {
+  for (int32_t a = 0; a < wait->age_count; a++) {
+    const Cell *stamp = world_client_variable(world, (State *)state, client, wait->ages[a].variable);
+    int64_t at_us = world->program->durations_us[wait->ages[a].duration] - stamp[STAMP_SHIFT];
+    Reading at = world_reading(world, client, at_us > 0 ? at_us : 0, stamp[STAMP_BEHIND_LO], stamp[STAMP_BEHIND_HI]);
+    list_thing(list, ACTION_WAKE, client, a + 1, stamp[STAMP_AGE], at.lo_us, at.hi_us);
   }
 }
 
 /* The call's time-out, or the ends of the wait. */
-static void list_rest(const World *world, const State *state, int32_t client, ThingList *list) {
+static void list_rest(const World *world, const State *state, int32_t client, int32_t task_index, ThingList *list) {
   const Program *program = world->program;
-  Cell *cells = state_client(&world->layout, (State *)state, client);
-  const Instr *instr = &program->code[cells[CLIENT_PC]];
+  const Cell *task = state_task(&world->layout, (State *)state, client, task_index);
+  const Instr *instr = &program->code[task[TASK_PC]];
   int32_t from = list->count;
-  if (instr->op == OP_ASK && instr->operand >= 0) {
+  if (task[TASK_PHASE] == TASK_READY) {
+    list_thing(list, ACTION_WAKE, client, 0, 0, 0, 0)->overdue = true;
+  } else if ((instr->op == OP_ASK || instr->op == OP_ASK_ALL) && instr->operand >= 0) {
     int64_t within_us = program->durations_us[instr->operand];
     if (within_us != DURATION_INFINITE) {
-      list_thing(list, ACTION_TIMEOUT, client, 0, cells[CLIENT_AGE], within_us, within_us);
+      list_wake(world, client, task, ACTION_TIMEOUT, within_us, within_us, list);
     }
   } else if (instr->op == OP_YIELD) {
-    list_thing(list, ACTION_WAKE, client, 0, cells[CLIENT_AGE], 0, 0);
+    list_thing(list, ACTION_WAKE, client, 0, task[TASK_AGE], 0, 0);
   } else if (instr->op == OP_WAIT) {
     const Wait *wait = &program->waits[instr->index];
-    list_thing(list, ACTION_WAKE, client, 0, cells[CLIENT_AGE], wait->lo_us, wait->hi_us);
-    for (int32_t a = 0; a < wait->age_count; a++) {
-      const Cell *stamp = world_client_variable(world, (State *)state, client, wait->ages[a].variable);
-      int64_t at_us = program->durations_us[wait->ages[a].duration] - stamp[1];
-      list_thing(list, ACTION_WAKE, client, a + 1, stamp[0], at_us > 0 ? at_us : 0, at_us > 0 ? at_us : 0);
-    }
+    list_wake(world, client, task, ACTION_WAKE, wait->lo_us, wait->hi_us, list);
+    list_until_ages(world, state, client, wait, list);
   }
+  bool withheld = fault_is_pause(faults_of_client(world, state, client)) || task[TASK_FAULT];
   for (int32_t i = from; i < list->count; i++) {
-    list->things[i].overdue = cells[CLIENT_OVERDUE];
-    list->things[i].withheld = cells[CLIENT_FAULT] != 0;
+    list->things[i].part = task_index;
+    list->things[i].overdue |= task[TASK_OVERDUE];
+    list->things[i].withheld = withheld;
+  }
+  if (task[TASK_FAULT]) {
+    const Fault *fault = &program->faults[task[TASK_FAULT] - 1];
+    list_thing(list, ACTION_RESUME, client, 0, task[TASK_PAUSE_AGE], fault->lo_us, fault->hi_us)->part = task_index + 1;
+  }
+}
+
+static void list_cuts(const World *world, const State *state, int32_t client, ThingList *list) {
+  for (int32_t s = 0; s < world->program->server_count; s++) {
+    const Cell *cut = world_cut(world, (State *)state, client, s);
+    if (cut != NULL && cut[CUT_FAULT]) {
+      const Fault *fault = &world->program->faults[cut[CUT_FAULT] - 1];
+      list_thing(list, ACTION_JOIN, client, s, cut[CUT_AGE], fault->lo_us, fault->hi_us);
+    }
   }
 }
 
 static void list_client(const World *world, const State *state, int32_t client, ThingList *list) {
   const Program *program = world->program;
-  Cell *cells = state_client(&world->layout, (State *)state, client);
-  const Fault *fault = cells[CLIENT_FAULT] ? &program->faults[cells[CLIENT_FAULT] - 1] : NULL;
+  const Cell *cells = state->cells + world->layout.client_cell[client];
+  const Fault *fault = faults_of_client(world, state, client);
   switch ((ClientPhase)cells[CLIENT_PHASE]) {
   case PHASE_NOT_BEGUN: {
     Window starts = program->client_starts_given ? program->client_starts : (Window){0, DURATION_INFINITE};
     list_thing(list, ACTION_BEGIN, client, 0, cells[CLIENT_AGE], starts.lo_us, starts.hi_us);
     break;
   }
-  case PHASE_RESTS:
-    list_rest(world, state, client, list);
+  case PHASE_RUNS:
+    for (int32_t t = 0; t < world_kind(world, client)->task_count; t++) {
+      if (state_task(&world->layout, (State *)state, client, t)[TASK_PHASE] != TASK_ENDED) {
+        list_rest(world, state, client, t, list);
+      }
+    }
     if (fault != NULL) {
-      list_thing(list, ACTION_RESUME, client, 0, cells[CLIENT_PAUSE_AGE], fault->lo_us, fault->hi_us);
+      Window length = fault->kind == FAULT_SUSPEND ? world_suspend_window(world, cells[CLIENT_FAULT] - 1)
+                                                   : (Window){fault->lo_us, fault->hi_us};
+      list_thing(list, ACTION_RESUME, client, 0, cells[CLIENT_AGE], length.lo_us, length.hi_us);
     }
     break;
   case PHASE_CRASHED:
@@ -114,27 +179,46 @@ static void list_client(const World *world, const State *state, int32_t client, 
     break;
   case PHASE_ENDED: break;
   }
+  list_cuts(world, state, client, list);
+}
+
+static void list_timers(const World *world, const State *state, int32_t server, bool withheld, ThingList *list) {
+  const Program *program = world->program;
+  int32_t slots = world_timer_slots(world_service(world, server));
+  for (int32_t t = 0; t < slots; t++) {
+    const Cell *timer = world_timer(world, (State *)state, server, t);
+    if (timer[TIMER_DURATION]) {
+      int64_t at_us = program->durations_us[timer[TIMER_DURATION] - 1] - timer[TIMER_SHIFT];
+      Reading at = world_reading(world, program->client_count + server, at_us > 0 ? at_us : 0, 0, 0);
+      Thing *thing = list_thing(list, ACTION_FIRE, server, t, timer[TIMER_AGE], at.lo_us, at.hi_us);
+      thing->overdue = timer[TIMER_OVERDUE];
+      thing->withheld = withheld;
+    }
+  }
+}
+
+/* How old what is not yet in a durable copy may become. */
+static int64_t durable_us(const Program *program, int32_t server) {
+  for (int32_t f = 0; f < program->fault_count; f++) {
+    const Fault *fault = &program->faults[f];
+    if (fault->kind == FAULT_CRASH_SERVER && fault->memory == MEMORY_DURABLE && fault->servers >> server & 1) {
+      return fault->durable_us;
+    }
+  }
+  return DURATION_INFINITE;
 }
 
 static void list_server(const World *world, const State *state, int32_t server, ThingList *list) {
   const Program *program = world->program;
   const Cell *cells = state->cells + world->layout.server_cell[server];
-  if (cells[SERVER_FAULT]) {
-    const Fault *fault = &program->faults[cells[SERVER_FAULT] - 1];
-    if (fault->lo_us != DURATION_INFINITE) {
-      list_thing(list, ACTION_RESTART, program->client_count + server, 0, cells[SERVER_AGE], fault->lo_us,
-                 fault->hi_us);
-    }
-    return;
+  const Fault *fault = faults_of_server(world, state, server);
+  list_timers(world, state, server, fault != NULL, list);
+  if (fault != NULL && fault->kind != FAULT_DOWN && fault->lo_us != DURATION_INFINITE) {
+    list_thing(list, fault_is_pause(fault) ? ACTION_RESUME : ACTION_RESTART, program->client_count + server, 0,
+               cells[SERVER_AGE], fault->lo_us, fault->hi_us);
   }
-  for (int32_t t = 0; t < world_service(world, server)->timer_count; t++) {
-    const Cell *timer = world_timer(world, (State *)state, server, t);
-    if (timer[TIMER_DURATION]) {
-      int64_t at_us = program->durations_us[timer[TIMER_DURATION] - 1] - timer[TIMER_SHIFT];
-      at_us = at_us > 0 ? at_us : 0;
-      Thing *thing = list_thing(list, ACTION_FIRE, server, t, timer[TIMER_AGE], at_us, at_us);
-      thing->overdue = timer[TIMER_OVERDUE];
-    }
+  if (cells[SERVER_DIRTY]) {
+    list_thing(list, ACTION_SYNC, server, 0, cells[SERVER_DIRTY_AGE], 0, durable_us(program, server));
   }
 }
 
@@ -159,7 +243,7 @@ bool step_is_stuck(const World *world, const State *state) {
     }
   }
   for (int32_t c = 0; c < world->program->client_count; c++) {
-    if (state->cells[world->layout.client_cell[c] + CLIENT_PHASE] == PHASE_RESTS) {
+    if (state->cells[world->layout.client_cell[c] + CLIENT_PHASE] == PHASE_RUNS) {
       return true;
     }
   }
@@ -176,7 +260,7 @@ void step_start(Step *step, const World *world, State *state, Chooser *chooser) 
   step->state = state;
   step->chooser = chooser;
   step->old_age_count = state->age_count;
-  step->process = step->client = step->server = -1;
+  step->process = step->client = step->server = step->peer = -1;
   step->steps = 1;
 }
 
@@ -191,6 +275,7 @@ Event step_event_of(const Step *step, EventKind kind) {
                  .process = step->process,
                  .client = step->client,
                  .server = step->server,
+                 .task = step->task,
                  .index = -1,
                  .pc = -1};
 }
@@ -223,14 +308,14 @@ Cell step_new_age(Step *step) {
   return step->new_age;
 }
 
-bool step_compare(Step *step, Cell age, int64_t bound_us, bool strict) {
-  if (bound_us < 0 || (bound_us == 0 && strict)) {
+bool step_compare(Step *step, Cell age, Reading bound, bool strict) {
+  if (bound.hi_us < 0 || (bound.hi_us == 0 && strict)) {
     return false;
   }
-  if (age == 0 || age > step->old_age_count || bound_us == DURATION_INFINITE) {
+  if (age == 0 || age > step->old_age_count || bound.lo_us == DURATION_INFINITE) {
     return true; /* born in this step: zero */
   }
-  return step->chooser->compare(step->chooser, age, bound_us, strict);
+  return step->chooser->compare(step->chooser, age, bound, strict);
 }
 
 void step_spend(Step *step, int32_t fault) {
@@ -240,260 +325,564 @@ void step_spend(Step *step, int32_t fault) {
   step->faults++;
 }
 
-/* Which fault, if any, strikes a message to or from `server`: a choice of the adversary. Returns fault + 1 or 0. */
-static int32_t message_fault(Step *step, int32_t server) {
+static bool strikes_messages(const Fault *fault) {
+  return fault->kind == FAULT_LATE || fault->kind == FAULT_LOST || fault->kind == FAULT_DUPLICATED;
+}
+
+/* Which fault, if any, strikes a message to or from these servers: a choice of the adversary. NULL: none. */
+static const Fault *message_fault(Step *step, uint32_t servers) {
   const Program *program = step->world->program;
   int32_t options[PROGRAM_SERVERS_MAX + 1];
   int32_t count = 1;
-  options[0] = 0;
   for (int32_t f = 0; f < program->fault_count && count <= PROGRAM_SERVERS_MAX; f++) {
     const Fault *fault = &program->faults[f];
-    if ((fault->kind == FAULT_LATE || fault->kind == FAULT_LOST) && fault->servers >> server & 1 &&
-        world_budget(step->world, step->state, f) > 0) {
-      options[count++] = f + 1;
+    if (strikes_messages(fault) && fault->servers & servers && world_budget(step->world, step->state, f) > 0) {
+      options[count++] = f;
     }
   }
-  int32_t chosen = count > 1 ? options[step->chooser->choose(step->chooser, count)] : 0;
-  if (chosen) {
-    step_spend(step, chosen - 1);
+  int32_t chosen = count > 1 ? step->chooser->choose(step->chooser, count) : 0;
+  if (chosen == 0) {
+    return NULL;
   }
-  return chosen;
+  step_spend(step, options[chosen]);
+  return &program->faults[options[chosen]];
 }
 
-void step_send(Step *step, MessageKind kind, int32_t client, int32_t server, int32_t handler, const Value *values,
-               int32_t count, int32_t pc) {
+static void fill_record(Step *step, const Envelope *envelope, Cell *record) {
   const World *world = step->world;
+  memset(record, 0, world->layout.message.count * sizeof(Cell));
+  record[MESSAGE_CLIENT] = envelope->client + 1;
+  record[MESSAGE_SERVER] = envelope->server + 1;
+  record[MESSAGE_PEER] = envelope->peer + 1;
+  record[MESSAGE_KIND] = envelope->kind;
+  record[MESSAGE_HANDLER] = envelope->handler;
+  record[MESSAGE_TASK] = envelope->task;
+  if (step->next_message_id > 0) {
+    record[MESSAGE_ID] = step->next_message_id++;
+    record[MESSAGE_REPLY_TO] = envelope->kind == MESSAGE_REPLY ? step->request_id : 0;
+  }
+  if (envelope->peer >= 0) { /* on behalf of whoever asked the server */
+    record[MESSAGE_ATTEMPT] = step->attempt;
+    record[MESSAGE_FENCE] = step->fence;
+  } else if (!message_goes_to_client(record)) {
+    int32_t worker = world_attempt_task(world_kind(world, envelope->client), step->task);
+    const Cell *task = state_task(&world->layout, step->state, envelope->client, worker);
+    record[MESSAGE_ATTEMPT] = task[TASK_ATTEMPT];
+    record[MESSAGE_FENCE] = task[TASK_FENCE];
+  }
+  for (int32_t i = 0; i < envelope->value_count; i++) {
+    memcpy(&record[MESSAGE_VALUES + VALUE_CELLS * i], &envelope->values[i], sizeof(Value));
+  }
+}
+
+/* A second copy of the last message, that travels alone. */
+static void send_copy(Step *step, int32_t fault, int32_t pc) {
+  const Layout *layout = &step->world->layout;
   State *state = step->state;
   if (state->message_count == STATE_MESSAGES_MAX) {
     step_fail(step, PROBLEM_SLOTS, pc);
     return;
   }
+  Cell *copy = state_message(layout, state, state->message_count);
+  memcpy(copy, state_message(layout, state, state->message_count - 1), layout->message.count * sizeof(Cell));
+  copy[MESSAGE_LATE] = fault + 1;
+  copy[MESSAGE_AGE] = step_new_age(step);
+  copy[MESSAGE_ID] = step->next_message_id > 0 ? step->next_message_id++ : 0;
+  state->message_count++;
+  Event event = step_event_of(step, EVENT_SEND);
+  event.message = copy;
+  event.number = fault + 1;
+  event.pc = pc;
+  step_event(step, event);
+}
+
+void step_send(Step *step, const Envelope *envelope) {
+  const World *world = step->world;
+  State *state = step->state;
+  if (state->message_count == STATE_MESSAGES_MAX) {
+    step_fail(step, PROBLEM_SLOTS, envelope->pc);
+    return;
+  }
   Cell *record = state_message(&world->layout, state, state->message_count);
-  memset(record, 0, world->layout.message.count * sizeof(Cell));
-  record[MESSAGE_CLIENT] = client + 1;
-  record[MESSAGE_SERVER] = server + 1;
-  record[MESSAGE_KIND] = kind;
-  record[MESSAGE_HANDLER] = handler;
-  if (step->next_message_id > 0) {
-    record[MESSAGE_ID] = step->next_message_id++;
-    record[MESSAGE_REPLY_TO] = kind == MESSAGE_REPLY ? step->request_id : 0;
-  }
-  if (kind != MESSAGE_REPLY) {
-    const Cell *sender = state_client(&world->layout, state, client);
-    record[MESSAGE_ATTEMPT] = sender[CLIENT_ATTEMPT];
-    record[MESSAGE_FENCE] = sender[CLIENT_FENCE];
-  }
-  for (int32_t i = 0; i < count; i++) {
-    record[MESSAGE_VALUES + 2 * i] = values[i].sort;
-    record[MESSAGE_VALUES + 2 * i + 1] = values[i].number;
-  }
-  int32_t fault = message_fault(step, server);
-  bool lost = fault && world->program->faults[fault - 1].kind == FAULT_LOST;
-  Window latency = world->program->latency[server];
-  bool late = fault && !lost;
-  record[MESSAGE_LATE] = late ? fault : 0;
-  bool timed = latency.lo_us > 0 || latency.hi_us != DURATION_INFINITE;
+  fill_record(step, envelope, record);
+  uint32_t ends = UINT32_C(1) << envelope->server | (envelope->peer >= 0 ? UINT32_C(1) << envelope->peer : 0);
+  const Fault *fault = message_fault(step, ends);
+  int32_t number = fault != NULL ? (int32_t)(fault - world->program->faults) : NO_INDEX;
+  bool lost = fault != NULL && fault->kind == FAULT_LOST, late = fault != NULL && fault->kind == FAULT_LATE;
+  Window latency = world->program->latency[envelope->server];
+  record[MESSAGE_LATE] = late ? number + 1 : 0;
+  bool timed = late || latency.lo_us > 0 || latency.hi_us != DURATION_INFINITE;
   record[MESSAGE_AGE] = timed && !lost ? step_new_age(step) : 0;
   Event event = step_event_of(step, EVENT_SEND);
   event.message = record;
-  event.number = fault;
-  event.pc = pc;
+  event.number = lost || late ? number + 1 : 0;
+  event.pc = envelope->pc;
   step_event(step, event);
   state->message_count += !lost;
+  if (fault != NULL && fault->kind == FAULT_DUPLICATED) {
+    send_copy(step, number, envelope->pc);
+  }
 }
 
 static void clear_variables(const World *world, State *state, int32_t client, uint64_t live) {
   const ClientKind *kind = world_kind(world, client);
   for (int32_t v = 0; v < kind->variable_count; v++) {
-    if (!(live >> v & 1)) {
-      const Type *type = &kind->variables[v].type;
-      Cell *cells = world_client_variable(world, state, client, v);
-      cells[0] = type->sort == SORT_INT || type->sort == SORT_BOOL ? type->lo : 0;
-      if (world_type_cells(type) == 2) {
-        cells[1] = 0;
-      }
+    if (live >> v & 1) {
+      continue;
+    }
+    const Type *type = &kind->variables[v].type;
+    Cell *cells = world_client_variable(world, state, client, v);
+    Cell empty = type->sort == SORT_INT || type->sort == SORT_BOOL ? type->lo : 0;
+    int32_t count = world_variable_cells(&kind->variables[v]);
+    for (int32_t i = 0; i < count; i++) {
+      cells[i] = empty;
     }
   }
 }
 
-void step_rest(Step *step, int32_t client, int32_t pc) {
+void step_rest(Step *step, int32_t client, int32_t task_index, int32_t pc) {
   const World *world = step->world;
   const ClientKind *kind = world_kind(world, client);
-  Cell *cells = state_client(&world->layout, step->state, client);
+  Cell *task = state_task(&world->layout, step->state, client, task_index);
   bool at_point = world->program->code[pc].op == OP_PAUSE_POINT;
-  cells[CLIENT_PHASE] = PHASE_RESTS;
-  cells[CLIENT_PC] = pc;
+  task[TASK_PHASE] = TASK_RESTS;
+  task[TASK_PC] = pc;
   clear_variables(world, step->state, client, at_point ? kind->live_before[pc] : kind->live_after[pc]);
   if (!world->attempt_live[at_point ? pc : pc + 1]) {
-    cells[CLIENT_ATTEMPT] = 0;
-    cells[CLIENT_FENCE] = 0;
+    task[TASK_ATTEMPT] = 0;
+    task[TASK_FENCE] = 0;
+  }
+}
+
+static void leave_section(Step *step, int32_t client, int32_t task, int32_t inside) {
+  Event event = step_event_of(step, EVENT_LEAVE);
+  event.process = event.client = client;
+  event.task = task;
+  event.index = inside - 1;
+  if (inside) {
+    step_event(step, event);
   }
 }
 
 /* What a `never` reads is kept beyond the end. */
 void step_end_client(Step *step, int32_t client, ClientPhase phase) {
-  Cell *cells = state_client(&step->world->layout, step->state, client);
-  int32_t inside = cells[CLIENT_INSIDE];
-  clear_variables(step->world, step->state, client, step->world->never_reads[client]);
-  memset(cells, 0, CLIENT_ROUNDS * sizeof(Cell)); /* all of the header but the rounds */
+  const World *world = step->world;
+  Cell *cells = state_client(&world->layout, step->state, client);
+  int32_t tasks = world_kind(world, client)->task_count;
+  clear_variables(world, step->state, client, world->never_reads[client]);
   cells[CLIENT_PHASE] = phase;
-  if (phase == PHASE_ENDED) {
-    cells[CLIENT_ROUNDS] = 0;
+  cells[CLIENT_FAULT] = cells[CLIENT_AGE] = 0;
+  cells[CLIENT_ROUNDS] = phase == PHASE_ENDED ? 0 : cells[CLIENT_ROUNDS];
+  for (int32_t t = 0; t < tasks; t++) {
+    Cell *task = state_task(&world->layout, step->state, client, t);
+    int32_t inside = task[TASK_INSIDE];
+    memset(task, 0, TASK_CELLS * sizeof(Cell));
+    leave_section(step, client, t, inside);
   }
-  Event event = step_event_of(step, EVENT_LEAVE);
-  event.process = event.client = client;
-  event.index = inside - 1;
-  if (inside) {
-    step_event(step, event);
-  }
-  event.kind = EVENT_END;
   if (phase == PHASE_ENDED) {
+    Event event = step_event_of(step, EVENT_END);
+    event.process = event.client = client;
     step_event(step, event);
   }
 }
 
-static void begin(Step *step, int32_t client) {
-  Cell *cells = state_client(&step->world->layout, step->state, client);
+void step_end_task(Step *step, int32_t client, int32_t task_index) {
+  int32_t tasks = world_kind(step->world, client)->task_count;
+  Cell *task = state_task(&step->world->layout, step->state, client, task_index);
+  Cell attempt = task[TASK_ATTEMPT], fence = task[TASK_FENCE];
+  memset(task, 0, TASK_CELLS * sizeof(Cell));
+  task[TASK_PHASE] = TASK_ENDED;
+  task[TASK_ATTEMPT] = attempt; /* other tasks may still send on its behalf */
+  task[TASK_FENCE] = fence;
+  for (int32_t t = 0; t < tasks; t++) {
+    if (state_task(&step->world->layout, step->state, client, t)[TASK_PHASE] != TASK_ENDED) {
+      return;
+    }
+  }
+  step_end_client(step, client, PHASE_ENDED);
+}
+
+void step_begin_client(Step *step, int32_t client) {
+  const World *world = step->world;
+  const ClientKind *kind = world_kind(world, client);
+  Cell *cells = state_client(&world->layout, step->state, client);
+  cells[CLIENT_PHASE] = PHASE_RUNS;
   cells[CLIENT_AGE] = 0;
   cells[CLIENT_FAULT] = 0;
-  world_reset_client(step->world, step->state, client);
+  world_reset_client(world, step->state, client);
   step_event(step, step_event_of(step, EVENT_BEGIN));
   step->visible = true; /* there was no rest before */
-  vm_run_client(step, client, world_kind(step->world, client)->entry);
+  if (kind->task_count == 1) {
+    vm_run_client(step, client, 0, kind->tasks[0].entry);
+    return;
+  }
+  for (int32_t t = 0; t < kind->task_count; t++) { /* each will run before time passes */
+    state_task(&world->layout, step->state, client, t)[TASK_PHASE] = TASK_READY;
+  }
 }
 
-/* The call or wait at which a client rests is over, and it goes on behind it. */
-static void go_on(Step *step, int32_t client) {
-  Cell *cells = state_client(&step->world->layout, step->state, client);
-  cells[CLIENT_AGE] = 0;
-  cells[CLIENT_OVERDUE] = 0;
-  vm_run_client(step, client, cells[CLIENT_PC] + 1);
+/* The call or wait at which a task rests is over, and it goes on behind it. */
+static void go_on(Step *step, int32_t client, int32_t task_index) {
+  Cell *task = state_task(&step->world->layout, step->state, client, task_index);
+  task[TASK_AGE] = task[TASK_BEHIND_LO] = task[TASK_BEHIND_HI] = 0;
+  task[TASK_OVERDUE] = 0;
+  task[TASK_AWAITED] = task[TASK_COUNTED] = 0;
+  vm_run_client(step, client, task_index, task[TASK_PC] + 1);
 }
 
 static void take_values(Step *step, const Cell *record) {
   step->value_count = step->world->layout.value_count;
   for (int32_t i = 0; i < step->value_count; i++) {
-    step->values[i] = (Value){record[MESSAGE_VALUES + 2 * i], record[MESSAGE_VALUES + 2 * i + 1]};
+    memcpy(&step->values[i], &record[MESSAGE_VALUES + VALUE_CELLS * i], sizeof(Value));
   }
 }
 
-static void arrive_at_client(Step *step, const Cell *record) {
+/* Nobody waits for these replies any more: a request becomes a mere tell, or is withdrawn from the guard at which it
+ * waits. A reply on its way is gone: it would change nothing, and could always have arrived before any message behind
+ * it. */
+void step_give_up_call(Step *step, int32_t client, int32_t task, int32_t server) {
+  const World *world = step->world;
+  for (int32_t m = step->state->message_count - 1; m >= 0; m--) {
+    Cell *record = state_message(&world->layout, step->state, m);
+    bool its = record[MESSAGE_CLIENT] == client + 1 && (task < 0 || record[MESSAGE_TASK] == task) &&
+               (server < 0 || record[MESSAGE_SERVER] == server + 1);
+    if (!its || (record[MESSAGE_KIND] != MESSAGE_ASK && record[MESSAGE_KIND] != MESSAGE_REPLY)) {
+      continue;
+    }
+    const Handler *handler = &world_service(world, record[MESSAGE_SERVER] - 1)->handlers[record[MESSAGE_HANDLER]];
+    if (record[MESSAGE_KIND] == MESSAGE_REPLY || (record[MESSAGE_WAITING] && !handler->keeps)) {
+      state_remove_message(&world->layout, step->state, m);
+    } else {
+      record[MESSAGE_KIND] = MESSAGE_TELL;
+      record[MESSAGE_TASK] = 0;
+    }
+  }
+}
+
+/* One of the answers to an `ask all`; true when it has enough of them. */
+static bool count_answer(Step *step, Cell *task, const Instr *instr) {
+  const Parallel *parallel = &step->world->program->parallels[instr->index];
+  Cell wanted = parallel->wanted + (parallel->wanted_sort == SORT_CLIENT || parallel->wanted_sort == SORT_SERVER);
+  task[TASK_AWAITED]--;
+  task[TASK_COUNTED] += step->values[0].sort == (Cell)parallel->wanted_sort && step->values[0].number == wanted;
+  return task[TASK_AWAITED] == 0 || task[TASK_COUNTED] >= parallel->until;
+}
+
+static void set_counted(Step *step, const Cell *task) {
+  step->values[0] = (Value){SORT_INT, task[TASK_COUNTED], 0};
+  step->value_count = 1;
+}
+
+static void arrive_at_task(Step *step, const Cell *record) {
+  int32_t client = record[MESSAGE_CLIENT] - 1, task_index = record[MESSAGE_TASK];
+  Cell *task = state_task(&step->world->layout, step->state, client, task_index);
+  const Instr *instr = &step->world->program->code[task[TASK_PC]];
+  bool in_parallel = instr->op == OP_ASK_ALL;
   take_values(step, record);
-  go_on(step, record[MESSAGE_CLIENT] - 1);
+  step_give_up_call(step, client, task_index, in_parallel ? record[MESSAGE_SERVER] - 1 : -1); /* second copies */
+  if (in_parallel) {
+    if (!count_answer(step, task, instr)) {
+      return;
+    }
+    set_counted(step, task);
+    step_give_up_call(step, client, task_index, -1);
+  }
+  go_on(step, client, task_index);
+}
+
+static void arrive_notice(Step *step, const Cell *record) {
+  int32_t client = record[MESSAGE_CLIENT] - 1;
+  int32_t entry = world_kind(step->world, client)->notice_entries[record[MESSAGE_HANDLER]];
+  bool hears = state_client(&step->world->layout, step->state, client)[CLIENT_PHASE] == PHASE_RUNS;
+  if (hears && entry != NO_INDEX) {
+    take_values(step, record);
+    vm_run_notice(step, client, entry);
+  }
+}
+
+/* The registers for the request that a server handles. */
+static void take_request(Step *step, const Cell *record) {
+  step->server = record[MESSAGE_SERVER] - 1;
+  step->process = step->world->program->client_count + step->server;
+  step->client = record[MESSAGE_CLIENT] - 1;
+  step->peer = record[MESSAGE_PEER] - 1;
+  step->answers = record[MESSAGE_KIND] == MESSAGE_ASK;
+  step->caller_task = record[MESSAGE_TASK];
+  step->request_id = record[MESSAGE_ID];
+  step->attempt = record[MESSAGE_ATTEMPT];
+  step->fence = record[MESSAGE_FENCE];
+  take_values(step, record);
+}
+
+static const Handler *handler_of(const World *world, const Cell *record) {
+  return &world_service(world, record[MESSAGE_SERVER] - 1)->handlers[record[MESSAGE_HANDLER]];
+}
+
+/* A server that is down: the caller is refused, or hears nothing. */
+static void refuse(Step *step, const Fault *fault) {
+  if (step->answers && !fault->is_silent) {
+    Envelope reply = {.kind = MESSAGE_REPLY, .client = step->client, .server = step->server, .peer = -1,
+                      .task = step->caller_task, .values = &(Value){SORT_WORD, step->world->program->word_refused, 0},
+                      .value_count = 1, .pc = -1};
+    step_event(step, step_event_of(step, EVENT_REFUSED));
+    step_send(step, &reply);
+  }
+}
+
+static bool guard_holds(Step *step, const Handler *handler) {
+  return handler->guard == NO_INDEX || vm_evaluate(step, handler->guard);
+}
+
+static void wait_at_guard(Step *step, const Cell *record) {
+  const Layout *layout = &step->world->layout;
+  Cell *waiting = state_message(layout, step->state, step->state->message_count++); /* the slot that it had */
+  memcpy(waiting, record, layout->message.count * sizeof(Cell));
+  waiting[MESSAGE_WAITING] = 1;
+  waiting[MESSAGE_LATE] = waiting[MESSAGE_AGE] = waiting[MESSAGE_OVERDUE] = waiting[MESSAGE_CUT] = 0;
 }
 
 static void arrive_at_server(Step *step, const Cell *record) {
-  const World *world = step->world;
-  int32_t server = record[MESSAGE_SERVER] - 1;
-  step->server = server;
-  step->process = world->program->client_count + server;
-  step->answers = record[MESSAGE_KIND] == MESSAGE_ASK;
-  step->request_id = record[MESSAGE_ID];
-  if (state_server(&world->layout, step->state, server)[SERVER_FAULT]) {
-    if (step->answers) {
-      step_event(step, step_event_of(step, EVENT_REFUSED));
-      step_send(step, MESSAGE_REPLY, step->client, server, 0, &(Value){SORT_WORD, world->program->word_refused}, 1, -1);
+  const Handler *handler = handler_of(step->world, record);
+  take_request(step, record);
+  const Fault *fault = faults_of_server(step->world, step->state, step->server);
+  if (fault != NULL) {
+    refuse(step, fault);
+  } else if (guard_holds(step, handler)) {
+    vm_run_server(step, step->server, handler->entry);
+    step_serve_waiting(step, step->server);
+  } else if (step->problem.kind == PROBLEM_NONE) {
+    wait_at_guard(step, record);
+  }
+}
+
+/* The first request whose guard holds, in the order of handlers and of arrival; -1 for none. */
+static int32_t next_to_serve(Step *step, int32_t server) {
+  const Layout *layout = &step->world->layout;
+  for (int32_t m = 0; m < step->state->message_count; m++) {
+    const Cell *record = state_message(layout, step->state, m);
+    if (record[MESSAGE_WAITING] && record[MESSAGE_SERVER] == server + 1) {
+      take_request(step, record);
+      if (guard_holds(step, handler_of(step->world, record))) {
+        return m;
+      }
     }
+  }
+  return -1;
+}
+
+void step_serve_waiting(Step *step, int32_t server) {
+  const Layout *layout = &step->world->layout;
+  if (layout->message.items[MESSAGE_WAITING].width == 0) {
     return;
   }
-  take_values(step, record);
-  step->attempt = record[MESSAGE_ATTEMPT];
-  step->fence = record[MESSAGE_FENCE];
-  vm_run_server(step, server, world_service(world, server)->handlers[record[MESSAGE_HANDLER]].entry);
+  for (;;) {
+    names_sort_messages(step->world, step->state);
+    int32_t message = next_to_serve(step, server);
+    if (message < 0 || step->problem.kind != PROBLEM_NONE) {
+      return;
+    }
+    const Handler *handler = handler_of(step->world, state_message(layout, step->state, message));
+    state_remove_message(layout, step->state, message);
+    vm_run_server(step, server, handler->entry);
+  }
+}
+
+void step_notice_loss(Step *step, int32_t client, int32_t server) {
+  const World *world = step->world;
+  for (int32_t m = step->state->message_count - 1; m >= 0; m--) {
+    const Cell *record = state_message(&world->layout, step->state, m);
+    bool its = record[MESSAGE_CLIENT] == client + 1 && record[MESSAGE_SERVER] == server + 1;
+    if (its && (record[MESSAGE_KIND] == MESSAGE_LOSS || record[MESSAGE_WAITING])) {
+      state_remove_message(&world->layout, step->state, m);
+    }
+  }
+  step->server = server;
+  step->process = world->program->client_count + server;
+  step->client = client;
+  step_event(step, step_event_of(step, EVENT_LOSS));
+  step->client = step->peer = -1;
+  step->answers = false;
+  step->attempt = step->fence = 0;
+  step->values[0] = (Value){SORT_CLIENT, client + 1, 0};
+  step->value_count = 1;
+  vm_run_server(step, server, world_service(world, server)->lost_entry);
+  step_serve_waiting(step, server);
 }
 
 static void arrive(Step *step, int32_t message) {
   const Layout *layout = &step->world->layout;
   Cell record[MESSAGE_CELLS_MAX];
   memcpy(record, state_message(layout, step->state, message), layout->message.count * sizeof(Cell));
+  if (record[MESSAGE_KIND] == MESSAGE_LOSS) {
+    step_notice_loss(step, record[MESSAGE_CLIENT] - 1, record[MESSAGE_SERVER] - 1);
+    return;
+  }
   state_remove_message(layout, step->state, message);
   step->client = record[MESSAGE_CLIENT] - 1;
   Event event = step_event_of(step, EVENT_ARRIVE);
   event.server = record[MESSAGE_SERVER] - 1;
   event.message = record;
   step_event(step, event);
-  if (record[MESSAGE_KIND] == MESSAGE_REPLY) {
-    arrive_at_client(step, record);
-  } else {
-    arrive_at_server(step, record);
+  switch ((MessageKind)record[MESSAGE_KIND]) {
+  case MESSAGE_REPLY: arrive_at_task(step, record); break;
+  case MESSAGE_NOTICE: arrive_notice(step, record); break;
+  default: arrive_at_server(step, record); break;
   }
 }
 
-/* Nobody waits for the reply of this client's call any more: its request becomes a mere tell. A reply on its way is
- * gone: it would change nothing, and could always have arrived before any message behind it. */
-static void give_up_call(Step *step, int32_t client) {
-  const Layout *layout = &step->world->layout;
-  for (int32_t m = step->state->message_count - 1; m >= 0; m--) {
-    Cell *record = state_message(layout, step->state, m);
-    if (record[MESSAGE_CLIENT] != client + 1) {
-      continue;
-    }
-    if (record[MESSAGE_KIND] == MESSAGE_REPLY) {
-      state_remove_message(layout, step->state, m);
-    } else {
-      record[MESSAGE_KIND] = MESSAGE_TELL;
-    }
-  }
-}
-
-static void time_out(Step *step, int32_t client) {
-  give_up_call(step, client);
+static void time_out(Step *step, int32_t client, int32_t task_index) {
+  const Cell *task = state_task(&step->world->layout, step->state, client, task_index);
+  step_give_up_call(step, client, task_index, -1);
+  step->task = task_index;
   step_event(step, step_event_of(step, EVENT_TIMEOUT));
-  step->values[0] = (Value){SORT_WORD, step->world->program->word_timeout};
+  step->values[0] = (Value){SORT_WORD, step->world->program->word_timeout, 0};
   step->value_count = 1;
-  go_on(step, client);
+  if (step->world->program->code[task[TASK_PC]].op == OP_ASK_ALL) {
+    set_counted(step, task);
+  }
+  go_on(step, client, task_index);
 }
 
-static void fire(Step *step, int32_t server, int32_t timer) {
+/* The index of an element, as the handler behind `after t[i]` gets it. */
+static Value element_index(const Extent *extent, int32_t element) {
+  bool is_name = extent->sort == SORT_CLIENT || extent->sort == SORT_SERVER; /* names count from 1 */
+  return (Value){extent->is_array ? (Cell)extent->sort : SORT_NONE, extent->first + element + is_name, 0};
+}
+
+static void fire(Step *step, int32_t server, int32_t slot) {
   const World *world = step->world;
+  int32_t element;
+  const Timer *timer = world_timer_of(world_service(world, server), slot, &element);
   step->server = server;
   step->process = world->program->client_count + server;
-  memset(world_timer(world, step->state, server, timer), 0, TIMER_CELLS * sizeof(Cell));
+  memset(world_timer(world, step->state, server, slot), 0, TIMER_CELLS * sizeof(Cell));
   Event event = step_event_of(step, EVENT_FIRE);
-  event.index = timer;
+  event.index = slot;
   step_event(step, event);
-  vm_run_server(step, server, world_service(world, server)->timers[timer].entry);
+  step->values[0] = element_index(&timer->extent, element);
+  step->value_count = 1;
+  vm_run_server(step, server, timer->entry);
+  step_serve_waiting(step, server);
 }
 
-static void wake(Step *step, int32_t client, int32_t cause) {
+static void wake(Step *step, int32_t client, int32_t task_index, int32_t cause) {
+  const Cell *task = state_task(&step->world->layout, step->state, client, task_index);
+  if (task[TASK_PHASE] == TASK_READY) {
+    step->visible = true; /* there was no rest before */
+    vm_run_client(step, client, task_index, world_kind(step->world, client)->tasks[task_index].entry);
+    return;
+  }
+  step->task = task_index;
   Event event = step_event_of(step, EVENT_WAKE);
   event.index = cause;
-  event.pc = state_client(&step->world->layout, step->state, client)[CLIENT_PC];
+  event.pc = task[TASK_PC];
   step_event(step, event);
-  go_on(step, client);
+  go_on(step, client, task_index);
+}
+
+void step_wake_waiters(Step *step, int32_t client) {
+  const World *world = step->world;
+  const ClientKind *kind = world_kind(world, client);
+  const Cell *cells = state_client(&world->layout, step->state, client);
+  if ((kind->task_count == 1 && world->program->notice_count == 0) || cells[CLIENT_PHASE] != PHASE_RUNS ||
+      cells[CLIENT_FAULT]) {
+    return;
+  }
+  for (int32_t t = 0; t < kind->task_count && step->problem.kind == PROBLEM_NONE; t++) {
+    Cell *task = state_task(&world->layout, step->state, client, t);
+    const Instr *instr = &world->program->code[task[TASK_PC]];
+    bool waits = task[TASK_PHASE] == TASK_RESTS && instr->op == OP_WAIT && !task[TASK_FAULT] && !task[TASK_OVERDUE];
+    if (waits && world->program->waits[instr->index].until_entry != NO_INDEX) {
+      step->process = step->client = client;
+      task[TASK_OVERDUE] = vm_evaluate(step, world->program->waits[instr->index].until_entry);
+    }
+  }
+}
+
+static void sync_copy(Step *step, int32_t server) {
+  step->server = server;
+  step->process = step->world->program->client_count + server;
+  world_save_copy(step->world, step->state, server);
+  step_event(step, step_event_of(step, EVENT_SYNC));
 }
 
 void step_take(Step *step, const Action *action) {
-  int32_t subject = action->subject, object = action->object;
-  if (subject < step->world->program->client_count && action->kind != ACTION_FIRE) {
+  int32_t subject = action->subject, object = action->object, clients = step->world->program->client_count;
+  bool is_server = action->kind == ACTION_FIRE || action->kind == ACTION_SYNC;
+  if (subject < clients && !is_server) {
     step->process = step->client = subject;
   }
   switch ((ActionKind)action->kind) {
-  case ACTION_BEGIN: begin(step, subject); break;
+  case ACTION_BEGIN: step_begin_client(step, subject); break;
   case ACTION_ARRIVE: arrive(step, object); break;
-  case ACTION_TIMEOUT: time_out(step, subject); break;
-  case ACTION_WAKE: wake(step, subject, object); break;
+  case ACTION_TIMEOUT: time_out(step, subject, action->part); break;
+  case ACTION_WAKE: wake(step, subject, action->part, object); break;
   case ACTION_FIRE: fire(step, subject, object); break;
-  case ACTION_RESUME: faults_resume(step, subject); break;
-  case ACTION_RESTART:
-    faults_restart(step, subject);
-    if (subject < step->world->program->client_count) {
-      begin(step, subject);
-    }
-    break;
-  case ACTION_PAUSE: faults_pause(step, subject, object); break;
-  case ACTION_CRASH:
-    faults_crash(step, subject, object);
-    if (subject < step->world->program->client_count) {
-      give_up_call(step, subject);
-    }
-    break;
+  case ACTION_RESUME: faults_resume(step, action); break;
+  case ACTION_RESTART: faults_restart(step, subject); break;
+  case ACTION_SYNC: sync_copy(step, subject); break;
+  case ACTION_JOIN: faults_join(step, subject, object); break;
+  case ACTION_PAUSE: faults_pause(step, action); break;
+  case ACTION_CRASH: faults_crash(step, subject, object); break;
   case ACTION_CLOCK_STEP: faults_clock_step(step, subject, object); break;
+  case ACTION_CUT: faults_cut(step, subject, action->part, object); break;
+  case ACTION_TRIGGER: faults_trigger(step, subject - clients, object); break;
+  }
+  if (step->ran > 0) {
+    step_wake_waiters(step, step->ran - 1);
+  }
+}
+
+/* Whether somebody of the kind is inside, and whether somebody who is not could be. */
+static void look_who_is_inside(const World *world, State *state, int32_t wanted_kind, bool *inside, bool *eligible) {
+  for (int32_t c = 0; c < world->program->client_count; c++) {
+    const Cell *cells = state_client(&world->layout, state, c);
+    if ((wanted_kind != NO_INDEX && world->program->client_kind[c] != wanted_kind) || !world_kind(world, c)->enters) {
+      continue;
+    }
+    *inside |= world_is_inside(world, state, c);
+    for (int32_t t = 0; t < world_kind(world, c)->task_count; t++) {
+      const Cell *task = state_task(&world->layout, state, c, t);
+      *eligible |= world_kind(world, c)->tasks[t].enters && cells[CLIENT_PHASE] == PHASE_RUNS && !cells[CLIENT_FAULT] &&
+                   task[TASK_PHASE] != TASK_ENDED && !task[TASK_FAULT];
+    }
+  }
+}
+
+/* Since when nobody is inside though somebody could be. */
+static void note_obtainables(Step *step) {
+  const World *world = step->world;
+  for (int32_t o = 0; o < world->program->obtainable_count; o++) {
+    int32_t kind = world->program->obtainables[o].kind;
+    bool inside = false, eligible = false;
+    bool has_entered = kind == NO_INDEX ? step->entered_kinds != 0 : step->entered_kinds >> kind & 1;
+    Cell *since = &step->state->cells[world->layout.obtainable_cell + o];
+    look_who_is_inside(world, step->state, kind, &inside, &eligible);
+    *since = inside || !eligible ? 0 : *since == 0 || has_entered ? step_new_age(step) : *since;
+  }
+}
+
+/* What has been written that the durable copies do not hold. */
+static void note_dirt(Step *step) {
+  const World *world = step->world;
+  for (int32_t s = 0; s < world->program->server_count; s++) {
+    Cell *cells = state_server(&world->layout, step->state, s);
+    if (world->layout.server_copy[s] == NO_INDEX || cells[SERVER_FAULT]) {
+      continue;
+    }
+    if (world_copy_holds(world, step->state, s)) {
+      cells[SERVER_DIRTY] = cells[SERVER_DIRTY_AGE] = 0;
+    } else if (!cells[SERVER_DIRTY]) {
+      cells[SERVER_DIRTY] = 1;
+      cells[SERVER_DIRTY_AGE] = step_new_age(step);
+    }
   }
 }
 
 void step_settle(Step *step) {
   const World *world = step->world;
+  note_obtainables(step);
+  note_dirt(step);
   dead_drop_messages(world, step->state);
   dead_forget_tokens(world, step->state);
   for (int32_t m = 0; m < world->monitor_count; m++) {
@@ -503,4 +892,23 @@ void step_settle(Step *step) {
   }
   dead_forget_entries(world, step->state);
   names_sort_messages(world, step->state);
+}
+
+bool step_state_violates(Step *step, int32_t property) {
+  const World *world = step->world;
+  const Program *program = world->program;
+  int32_t never = property - world->monitor_count;
+  int32_t obtainable = never - program->never_count - program->assertion_count;
+  if (never < 0) {
+    return world->monitors[property]->violated_by != NULL && world->monitors[property]->violated_by(world, step->state);
+  }
+  if (never < program->never_count) {
+    return vm_evaluate(step, program->nevers[never].entry);
+  }
+  if (obtainable < 0) {
+    return false; /* an assertion: seen in the step */
+  }
+  Cell since = step->state->cells[world->layout.obtainable_cell + obtainable];
+  int64_t within_us = program->obtainables[obtainable].within_us;
+  return since != 0 && !step_compare(step, since, (Reading){within_us, within_us}, false);
 }

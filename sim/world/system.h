@@ -22,9 +22,10 @@ typedef struct SystemState {
 } SystemState;
 
 /* One transition, opaque to the search; with the choices made inside it, so that it can be taken again. */
-#define ACTION_CHOICES_MAX 60
+#define ACTION_CHOICES_MAX 59
 typedef struct Action {
   uint8_t kind, subject, object;
+  uint8_t part;         /* of the subject: a task */
   uint8_t choice_count;
   uint8_t choices[ACTION_CHOICES_MAX];
 } Action;

@@ -23,6 +23,8 @@ struct Timed {
   bool symmetric;
   Script script;
   State base, work, permuted, best;
+  Permutation permutations[NAMES_PERMUTATIONS_MAX];
+  int64_t offsets_us;         /* the most that wall clocks may be apart */
   int32_t dim;                /* of the zone that the step runs in */
   Bound zone[ZONE_WORDS_MAX]; /* before the step, with what its comparisons have ruled out */
   Bound arrived[ZONE_WORDS_MAX];
@@ -71,16 +73,22 @@ static int32_t timed_choose(Chooser *chooser, int32_t count) {
 
 static int32_t in_units(const Timed *timed, int64_t us) { return (int32_t)(us / timed->unit_us); }
 
-static bool timed_compare(Chooser *chooser, Cell age, int64_t bound_us, bool strict) {
+static Bound bound_of(const Timed *timed, int64_t us, bool strict) {
+  return strict ? bound_below(in_units(timed, us)) : bound_at_most(in_units(timed, us));
+}
+
+/* Below the latest reading it may be yes, from the earliest one on it may be no. */
+static bool timed_compare(Chooser *chooser, Cell age, Reading bound, bool strict) {
   Timed *timed = (Timed *)chooser;
-  int32_t units = in_units(timed, bound_us);
-  Bound below = strict ? bound_below(units) : bound_at_most(units);
-  Bound above = bound_negate(below);
-  uint64_t options = (dbm_satisfies_some(timed->zone, timed->dim, age, 0, below) ? 1u : 0u) |
+  bool always_yes = bound.hi_us == DURATION_INFINITE;
+  Bound below = always_yes ? BOUND_INFINITY : bound_of(timed, bound.hi_us, strict);
+  Bound above = bound_negate(bound_of(timed, bound.lo_us, strict));
+  uint64_t options = (always_yes || dbm_satisfies_some(timed->zone, timed->dim, age, 0, below) ? 1u : 0u) |
                      (dbm_satisfies_some(timed->zone, timed->dim, 0, age, above) ? 2u : 0u);
   int32_t answer = script_answer(&timed->script, options);
-  bool left = answer == 0 ? dbm_constrain(timed->zone, timed->dim, age, 0, below)
-                          : dbm_constrain(timed->zone, timed->dim, 0, age, above);
+  bool left = answer == 1 ? dbm_constrain(timed->zone, timed->dim, 0, age, above)
+              : always_yes ? true
+                           : dbm_constrain(timed->zone, timed->dim, age, 0, below);
   CHECK(left);
   return answer == 0;
 }
@@ -134,29 +142,55 @@ static int64_t steps_back_us(const World *world, const State *state, int32_t pro
   return back;
 }
 
-static bool may_pause(const World *world, const State *state, int32_t client) {
+static bool may_pause(const World *world, const State *state, int32_t process) {
+  int32_t clients = world->program->client_count;
   for (int32_t f = 0; f < world->program->fault_count; f++) {
     const Fault *fault = &world->program->faults[f];
-    if (fault->kind == FAULT_PAUSE && fault->clients >> client & 1 && world_budget(world, state, f) > 0) {
+    bool its = process < clients ? fault->clients >> process & 1 : fault->servers >> (process - clients) & 1;
+    bool stops = fault_is_pause(fault) || fault->kind == FAULT_CRASH_SERVER;
+    if (stops && its && world_budget(world, state, f) > 0) {
       return true;
     }
   }
   return false;
 }
 
+/* How much the monotonic clock of a client may still fall behind: comparisons may come that much later. */
+static int64_t suspends_us(const World *world, const State *state, int32_t client) {
+  int64_t behind = 0;
+  for (int32_t f = 0; f < world->program->fault_count; f++) {
+    const Fault *fault = &world->program->faults[f];
+    if (fault->kind == FAULT_SUSPEND && fault->clients >> client & 1) {
+      Window length = world_suspend_window(world, f);
+      Cell under = state->cells[world->layout.client_cell[client] + CLIENT_FAULT];
+      int64_t most = length.hi_us == DURATION_INFINITE ? length.lo_us : length.hi_us;
+      behind += most * ((int64_t)world_budget(world, state, f) + (under == f + 1));
+    }
+  }
+  return behind;
+}
+
+/* The process whose clock a thing is measured on. */
+static int32_t process_of(const World *world, const Thing *thing) {
+  return thing->kind == ACTION_FIRE || thing->kind == ACTION_SYNC ? world->program->client_count + thing->subject
+                                                                  : thing->subject;
+}
+
 static void bound_thing(const Timed *timed, const State *state, const Thing *thing, AgeBounds *bounds) {
   const World *world = timed->world;
   int64_t lo = thing->lo_us, hi = thing->hi_us;
-  bool may_be_past = thing->withheld;
+  int32_t process = process_of(world, thing);
+  bool may_be_past = thing->withheld || may_pause(world, state, process);
   if (thing->kind == ACTION_FIRE) {
-    int64_t back = steps_back_us(world, state, world->program->client_count + thing->subject);
+    int64_t back = world_reading(world, process, steps_back_us(world, state, process), 0, 0).hi_us;
     lo += back;
     hi += back;
     may_be_past = true;
-  } else if (thing->kind == ACTION_WAKE && thing->object > 0) {
-    may_be_past = true; /* a stamp: compared both ways */
-  } else if (thing->subject < world->program->client_count) {
-    may_be_past |= may_pause(world, state, thing->subject);
+  } else if (thing->kind == ACTION_WAKE || thing->kind == ACTION_TIMEOUT) {
+    int64_t behind = suspends_us(world, state, process);
+    may_be_past |= thing->object > 0; /* a stamp: compared both ways */
+    lo += behind;
+    hi += hi == DURATION_INFINITE ? 0 : behind;
   }
   if (lo > 0 || thing->after_lo) {
     raise_to(&bounds->lower[thing->age], in_units(timed, lo));
@@ -169,24 +203,114 @@ static void bound_thing(const Timed *timed, const State *state, const Thing *thi
   }
 }
 
-static void bound_stamps(const Timed *timed, State *state, AgeBounds *bounds) {
+/* A comparison with `bound_us` on the clock of a process (-1: true time), both ways. */
+static void bound_stamp(const Timed *timed, const State *state, int32_t process, int64_t bound_us, const Cell *stamp,
+                        AgeBounds *bounds) {
   const World *world = timed->world;
-  for (int32_t c = 0; c < world->program->client_count; c++) {
-    const ClientKind *kind = world_kind(world, c);
-    for (int32_t v = 0; v < kind->variable_count; v++) {
-      int64_t bound_us = world->stamp_bound_us[world->program->client_kind[c]][v];
-      if (kind->variables[v].type.sort != SORT_STAMP || bound_us < 0) {
-        continue;
-      }
-      const Cell *stamp = world_client_variable(world, state, c, v);
-      if (kind->variables[v].type.on_wall) {
-        bound_us += steps_back_us(world, state, c) - stamp[1];
-      }
-      if (stamp[0] != 0 && bound_us >= 0) {
-        raise_to(&bounds->lower[stamp[0]], in_units(timed, bound_us));
-        raise_to(&bounds->upper[stamp[0]], in_units(timed, bound_us));
+  int64_t back = process >= 0 ? steps_back_us(world, state, process) : 0, most = bound_us + back - stamp[STAMP_SHIFT];
+  int64_t least = bound_us - stamp[STAMP_SHIFT];
+  if (stamp[STAMP_AGE] == 0 || bound_us < 0 || most < 0) {
+    return;
+  }
+  int64_t hi_us = most, lo_us = least;
+  if (process >= 0) {
+    Reading latest = world_reading(world, process, most, stamp[STAMP_BEHIND_LO], stamp[STAMP_BEHIND_HI]);
+    bool is_client = process < world->program->client_count;
+    hi_us = latest.hi_us == DURATION_INFINITE ? latest.lo_us : latest.hi_us;
+    hi_us += is_client ? suspends_us(world, state, process) : 0;
+    lo_us = latest.lo_us;
+  }
+  int64_t bound = hi_us > lo_us ? hi_us : lo_us;
+  raise_to(&bounds->lower[stamp[STAMP_AGE]], in_units(timed, bound));
+  raise_to(&bounds->upper[stamp[STAMP_AGE]], in_units(timed, bound));
+}
+
+static void bound_variables(const Timed *timed, State *state, int32_t process, const Variable *variables, int32_t count,
+                            const int64_t *bound_us, Cell *cells, AgeBounds *bounds) {
+  for (int32_t v = 0; v < count; v++) {
+    for (int32_t e = 0; e < variables[v].extent.count && variables[v].type.sort == SORT_STAMP; e++) {
+      bound_stamp(timed, state, process, bound_us[v], cells + e * STAMP_CELLS, bounds);
+    }
+    cells += world_variable_cells(&variables[v]);
+  }
+}
+
+/* A stamp that travels may come to be compared on any clock: the latest of all readings. */
+static void bound_travelling(const Timed *timed, const State *state, Cell age, AgeBounds *bounds) {
+  const World *world = timed->world;
+  int64_t bound_us = world->all_stamps_bound_us;
+  int32_t count = world->program->client_count + world->program->server_count;
+  for (int32_t p = 0; p < count && bound_us >= 0; p++) {
+    Cell stamp[STAMP_CELLS] = {[STAMP_AGE] = age};
+    bound_stamp(timed, state, p, bound_us + timed->offsets_us, stamp, bounds);
+  }
+}
+
+static void bound_messages(const Timed *timed, State *state, AgeBounds *bounds) {
+  const Layout *layout = &timed->world->layout;
+  for (int32_t m = 0; m < state->message_count; m++) {
+    const Cell *record = state_message(layout, state, m);
+    for (int32_t i = 0; i < layout->value_count; i++) {
+      const Cell *value = &record[MESSAGE_VALUES + VALUE_CELLS * i];
+      if (value[0] == SORT_STAMP && value[1] != 0) {
+        bound_travelling(timed, state, value[1], bounds);
       }
     }
+  }
+}
+
+/* The timers of a durable copy may be those of the server again. */
+static void bound_copy(const Timed *timed, State *state, int32_t server, AgeBounds *bounds) {
+  const World *world = timed->world;
+  int32_t copy = world->layout.server_copy[server], process = world->program->client_count + server;
+  if (copy == NO_INDEX) {
+    return;
+  }
+  const Service *service = world_service(world, server);
+  Cell *cells = state_server(&world->layout, state, server) + copy;
+  bound_variables(timed, state, process, service->variables, service->variable_count,
+                  world->server_stamp_bound_us[world_service_index(world, server)], cells, bounds);
+  for (int32_t v = 0; v < service->variable_count; v++) {
+    cells += world_variable_cells(&service->variables[v]);
+  }
+  int32_t slots = world_timer_slots(service);
+  for (int32_t t = 0; t < slots; t++, cells += TIMER_CELLS) {
+    if (cells[TIMER_DURATION]) {
+      Cell stamp[STAMP_CELLS] = {[STAMP_AGE] = cells[TIMER_AGE], [STAMP_SHIFT] = cells[TIMER_SHIFT]};
+      bound_stamp(timed, state, process, world->program->durations_us[cells[TIMER_DURATION] - 1], stamp, bounds);
+    }
+  }
+}
+
+static void bound_stamps(const Timed *timed, State *state, AgeBounds *bounds) {
+  const World *world = timed->world;
+  const Program *program = world->program;
+  for (int32_t c = 0; c < program->client_count; c++) {
+    const ClientKind *kind = world_kind(world, c);
+    if (kind->variable_count > 0) {
+      bound_variables(timed, state, c, kind->variables, kind->variable_count,
+                      world->stamp_bound_us[program->client_kind[c]], world_client_variable(world, state, c, 0), bounds);
+    }
+  }
+  for (int32_t s = 0; s < program->server_count; s++) {
+    const Service *service = world_service(world, s);
+    if (service->variable_count > 0) {
+      bound_variables(timed, state, program->client_count + s, service->variables, service->variable_count,
+                      world->server_stamp_bound_us[world_service_index(world, s)],
+                      world_server_variable(world, state, s, 0), bounds);
+    }
+    bound_copy(timed, state, s, bounds);
+  }
+  for (int32_t g = 0; g < program->ghost_count; g++) {
+    bound_variables(timed, state, -1, &program->ghosts[g], 1, &world->all_stamps_bound_us,
+                    world_ghost_variable(world, state, g), bounds);
+  }
+  for (int32_t o = 0; o < program->obtainable_count; o++) {
+    Cell stamp[STAMP_CELLS] = {[STAMP_AGE] = state->cells[world->layout.obtainable_cell + o]};
+    bound_stamp(timed, state, -1, program->obtainables[o].within_us, stamp, bounds);
+  }
+  if (world->stamps_travel) {
+    bound_messages(timed, state, bounds);
   }
 }
 
@@ -227,14 +351,14 @@ static void let_time_pass(const Timed *timed, State *state, Bound *zone) {
 /* Renames `state` (its names not yet renumbered) to its representative and packs it: the smallest key of its class.
  * Leaves the renamed state in timed->best; age_source[new] is the old age. */
 static uint32_t make_key(Timed *timed, const State *state, bool canonical, uint8_t *key, int32_t *age_source) {
-  static int32_t permutations[NAMES_PERMUTATIONS_MAX][PROGRAM_CLIENTS_MAX];
+  Permutation *permutations = timed->permutations;
   const World *world = timed->world;
   int32_t count = canonical ? names_permutations(world, state, permutations) : 1;
   uint32_t best_bytes = 0;
   for (int32_t p = 0; p < count; p++) {
     Renaming renaming;
     if (canonical) {
-      names_permute(world, &timed->permuted, state, permutations[p]);
+      names_permute(world, &timed->permuted, state, &permutations[p]);
       names_sort_messages(world, &timed->permuted);
     } else {
       state_copy(&world->layout, &timed->permuted, state);
@@ -262,14 +386,18 @@ uint32_t timed_key(Timed *timed, const State *state, bool symmetric, uint8_t *ke
   return make_key(timed, state, symmetric, key, age_source);
 }
 
-/* Whether no other order of the clients is worth trying: a state whose names are renumbered is its own representative. */
-static bool is_only_itself(const Timed *timed, const State *state) {
-  int32_t permutations[NAMES_PERMUTATIONS_MAX][PROGRAM_CLIENTS_MAX];
-  int32_t count = names_permutations(timed->world, state, permutations);
-  for (int32_t c = 0; count == 1 && c < timed->world->program->client_count; c++) {
-    count += permutations[0][c] != c;
+/* Whether no other order of the processes is worth trying: a state whose names are renumbered is its own representative. */
+static bool is_only_itself(Timed *timed, const State *state) {
+  const Program *program = timed->world->program;
+  int32_t count = names_permutations(timed->world, state, timed->permutations);
+  bool moves = count > 1;
+  for (int32_t c = 0; c < program->client_count; c++) {
+    moves |= timed->permutations[0].to_client[c] != c;
   }
-  return count == 1;
+  for (int32_t s = 0; s < program->server_count; s++) {
+    moves |= timed->permutations[0].to_server[s] != s;
+  }
+  return !moves;
 }
 
 static SystemState timed_representative(void *self, SystemState state) {
@@ -389,9 +517,7 @@ static void timed_successors(void *self, SystemState state, bool canonical, Succ
   for (int32_t i = 0; i < count; i++) {
     memcpy(guarded, zone, state.zone_words * sizeof(Bound));
     if (window_has_come(timed, &things[i], guarded)) {
-      Action action = {.kind = (uint8_t)things[i].kind,
-                       .subject = (uint8_t)things[i].subject,
-                       .object = (uint8_t)things[i].object};
+      Action action = thing_action(&things[i]);
       take_all(timed, &action, guarded, &emission);
     }
   }
@@ -417,7 +543,12 @@ static void timed_initial(void *self, bool canonical, SuccessorSink sink, void *
 
 /* --- properties of states ------------------------------------------------------------------------------------------- */
 
-static bool never_may_hold(Timed *timed, int32_t never, const Bound *zone) {
+static bool may_violate(Timed *timed, int32_t property, const Bound *zone) {
+  const World *world = timed->world;
+  if (property < world->monitor_count) { /* looks at no age */
+    const Monitor *monitor = world->monitors[property];
+    return monitor->violated_by != NULL && monitor->violated_by(world, &timed->base);
+  }
   size_t zone_bytes = sizeof(Bound) * (size_t)timed->dim * (size_t)timed->dim;
   timed->script = (Script){0};
   do {
@@ -425,7 +556,7 @@ static bool never_may_hold(Timed *timed, int32_t never, const Bound *zone) {
     timed->script.position = 0;
     memcpy(timed->zone, zone, zone_bytes);
     step_start(&step, timed->world, &timed->base, &timed->chooser);
-    if (vm_evaluate(&step, timed->world->program->nevers[never].entry)) {
+    if (step_state_violates(&step, property)) {
       return true;
     }
     if (step.problem.kind != PROBLEM_NONE || timed->script.overflow) {
@@ -437,18 +568,13 @@ static bool never_may_hold(Timed *timed, int32_t never, const Bound *zone) {
 
 static uint64_t timed_violations(void *self, SystemState state) {
   Timed *timed = self;
-  const World *world = timed->world;
   Thing things[THINGS_MAX];
   Bound zone[ZONE_WORDS_MAX];
   uint64_t violated = 0;
+  int32_t count = world_property_count(timed->world);
   enter_state(timed, state, zone, things);
-  for (int32_t m = 0; m < world->monitor_count; m++) {
-    if (world->monitors[m]->violated_by != NULL && world->monitors[m]->violated_by(world, &timed->base)) {
-      violated |= UINT64_C(1) << m;
-    }
-  }
-  for (int32_t n = 0; n < world->program->never_count; n++) {
-    violated |= never_may_hold(timed, n, zone) ? world_never_bit(world, n) : 0;
+  for (int32_t p = 0; p < count; p++) {
+    violated |= may_violate(timed, p, zone) ? UINT64_C(1) << p : 0;
   }
   return violated;
 }
@@ -522,7 +648,35 @@ static void add_constant(Constants *constants, int64_t us) {
   constants->divisor = a;
 }
 
-static Constants program_constants(const Program *program) {
+static void add_fault_constants(Constants *constants, const World *world, int32_t f) {
+  const Fault *fault = &world->program->faults[f];
+  int64_t count = fault->count == COUNT_INFINITE ? 1 : fault->count;
+  Window length = world_suspend_window(world, f);
+  add_constant(constants, fault->lo_us);
+  add_constant(constants, fault->hi_us);
+  add_constant(constants, fault->durable_us);
+  if (fault->kind == FAULT_SUSPEND) {
+    add_constant(constants, length.lo_us * count);
+    add_constant(constants, length.hi_us == DURATION_INFINITE ? 0 : length.hi_us * count);
+  }
+  if (fault->kind == FAULT_STEP || fault->kind == FAULT_SKEW) {
+    add_constant(constants, fault->by_us * count);
+    add_constant(constants, fault->by_us);
+  }
+}
+
+/* Where clocks drift, any duration may have to be read on any of them: to the microsecond. */
+static bool has_drift(const World *world) {
+  for (int32_t p = 0; p < WORLD_PROCESSES_MAX; p++) {
+    if (world->drift_ppm[p] > 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static Constants world_constants(const World *world) {
+  const Program *program = world->program;
   Constants constants = {0, 0};
   for (int32_t i = 0; i < program->duration_count; i++) {
     add_constant(&constants, program->durations_us[i]);
@@ -537,19 +691,35 @@ static Constants program_constants(const Program *program) {
   }
   add_constant(&constants, program->client_starts.lo_us);
   add_constant(&constants, program->client_starts.hi_us);
-  for (int32_t i = 0; i < program->fault_count; i++) {
-    const Fault *fault = &program->faults[i];
-    add_constant(&constants, fault->lo_us);
-    add_constant(&constants, fault->hi_us);
-    int64_t count = fault->count == COUNT_INFINITE ? 1 : fault->count;
-    add_constant(&constants, fault->kind == FAULT_STEP ? fault->by_us * count : 0);
-    add_constant(&constants, fault->kind == FAULT_STEP ? fault->by_us : 0);
+  add_constant(&constants, program->detect.lo_us);
+  add_constant(&constants, program->detect.hi_us);
+  for (int32_t o = 0; o < program->obtainable_count; o++) {
+    add_constant(&constants, program->obtainables[o].within_us);
+  }
+  for (int32_t f = 0; f < program->fault_count; f++) {
+    add_fault_constants(&constants, world, f);
+  }
+  if (has_drift(world)) {
+    constants.divisor = 1;
+    constants.largest *= 2; /* a clock runs at more than half its rate */
   }
   return constants;
 }
 
+/* The most that two wall clocks may be apart. */
+static int64_t most_offset_us(const Program *program) {
+  int64_t most = 0;
+  for (int32_t f = 0; f < program->fault_count; f++) {
+    const Fault *fault = &program->faults[f];
+    bool shifts = fault->kind == FAULT_STEP || fault->kind == FAULT_SKEW;
+    int64_t count = fault->count == COUNT_INFINITE ? 1 : fault->count;
+    most += shifts ? 2 * (fault->by_us < 0 ? -fault->by_us : fault->by_us) * count : 0;
+  }
+  return most;
+}
+
 Timed *timed_new(const World *world, int64_t *too_large_us) {
-  Constants constants = program_constants(world->program);
+  Constants constants = world_constants(world);
   int64_t unit_us = constants.divisor > 0 ? constants.divisor : 1;
   if (constants.largest / unit_us > BOUND_VALUE_MAX / 4) {
     *too_large_us = constants.largest;
@@ -561,6 +731,7 @@ Timed *timed_new(const World *world, int64_t *too_large_us) {
   timed->chooser = (Chooser){timed_choose, timed_compare};
   timed->world = world;
   timed->unit_us = unit_us;
+  timed->offsets_us = world->stamps_travel ? most_offset_us(world->program) : 0;
   timed->key = malloc(key_bytes);
   timed->other_key = malloc(key_bytes);
   timed->represented_key = malloc(key_bytes);

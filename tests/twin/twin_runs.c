@@ -111,7 +111,7 @@ static bool in_some_zone(Twin *twin, const Clocked *clocked, uint32_t index, int
  * one of the orders in which they give the same discrete part has to fit. */
 static void assert_explored(Twin *twin, const Clocked *clocked) {
   static uint8_t key[1 << 16], other_key[1 << 16];
-  static int32_t rows[NAMES_PERMUTATIONS_MAX][PROGRAM_CLIENTS_MAX];
+  static Permutation rows[NAMES_PERMUTATIONS_MAX];
   static State exchanged;
   int32_t source[STATE_AGES_MAX + 1];
   const State *state = clocked_state(clocked);
@@ -122,7 +122,7 @@ static void assert_explored(Twin *twin, const Clocked *clocked) {
   bool inside = in_some_zone(twin, clocked, index, dim, source);
   int32_t count = twin->symmetric && !inside ? names_permutations(twin->world, state, rows) : 0;
   for (int32_t r = 0; r < count && !inside; r++) {
-    names_permute(twin->world, &exchanged, state, rows[r]);
+    names_permute(twin->world, &exchanged, state, &rows[r]);
     names_sort_messages(twin->world, &exchanged);
     uint32_t other_bytes = timed_key(twin->timed, &exchanged, false, other_key, source);
     bool same = other_bytes == bytes && memcmp(key, other_key, bytes) == 0;

@@ -41,8 +41,8 @@ static int32_t naive_choose(Chooser *chooser, int32_t count) {
   return naive->choices[naive->asked++];
 }
 
-static bool naive_compare(Chooser *chooser, Cell age, int64_t bound_us, bool strict) {
-  (void)chooser, (void)age, (void)bound_us, (void)strict;
+static bool naive_compare(Chooser *chooser, Cell age, Reading bound, bool strict) {
+  (void)chooser, (void)age, (void)bound, (void)strict;
   fail_msg("nothing has an age here");
   return false;
 }
