@@ -666,7 +666,7 @@ static void code_until(Compiler *c, const Expr *until, Wait *wait) {
 
 static void code_wait(Compiler *c, const Stmt *stmt) {
   Wait wait = {.lo_us = 0, .hi_us = DURATION_INFINITE, .until_entry = NO_INDEX, .span = stmt->span};
-  Window window = {0, DURATION_INFINITE};
+  Window window = {DURATION_INFINITE, DURATION_INFINITE}; /* only the `until` ends it */
   if (stmt->value != NULL && !compiler_window(c, stmt->value, stmt->high, "a wait", &window)) {
     return;
   }

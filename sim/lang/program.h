@@ -156,7 +156,7 @@ typedef struct UntilAge {
   int32_t duration;        /* index: age(variable) >= durations_us[duration] */
 } UntilAge;
 typedef struct Wait {
-  int64_t lo_us, hi_us;    /* hi may be DURATION_INFINITE */
+  int64_t lo_us, hi_us;    /* hi may be DURATION_INFINITE; both are when only the `until` ends the wait */
   int32_t until_entry;     /* pc of an expression block without ages that ends in RETURN; NO_INDEX: none */
   UntilAge *ages; int32_t age_count;
   Span span;
