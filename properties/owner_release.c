@@ -26,9 +26,14 @@ static int32_t lock_count(const Service *service, int32_t before) {
 static void declare(World *world, int32_t monitor) {
   for (int32_t s = 0; s < world->program->server_count; s++) {
     const Service *service = world_service(world, s);
-    int32_t count = lock_count(service, service->variable_count);
-    for (int32_t i = 0; i < count; i++) {
-      world_ghost(world, monitor, s, FIELD_HOLDING, UINT8_MAX);
+    for (int32_t v = 0; v < service->variable_count; v++) {
+      const Extent *extent = &service->variables[v].extent;
+      for (int32_t e = 0; e < extent->count && service->variables[v].is_lock; e++) {
+        int32_t cell = world_ghost(world, monitor, s, FIELD_HOLDING, UINT8_MAX);
+        if (e == 0) {
+          world_ghost_array(world, cell, extent);
+        }
+      }
     }
   }
 }

@@ -400,32 +400,18 @@ static void code_pick(Compiler *c, const Stmt *stmt) {
   compiler_push_local(c, symbol);
 }
 
-/* The same text at two places would make one property of two. */
-static bool is_text_taken(Compiler *c, Name text) {
-  const Span *known = NULL;
-  for (uint32_t i = 0; i < c->assertions.count; i++) {
-    known = strcmp(c->assertions.items[i].text, text.text) == 0 ? &c->assertions.items[i].span : known;
-  }
-  for (int32_t i = 0; i < c->decl->never_count; i++) {
-    known = strcmp(c->decl->nevers[i].text.text, text.text) == 0 ? &c->decl->nevers[i].text.span : known;
-  }
-  if (known != NULL) {
-    diagnostics_error(c->diagnostics, text.span, "another property has this text");
-    diagnostics_note(c->diagnostics, *known, "it is declared here");
-  }
-  return known != NULL;
-}
-
-/* A `def` brings the same assertion to several places. */
+/* Asserts with one text are one property, wherever they stand; a `never` is another one. */
 static int32_t add_assertion(Compiler *c, const Stmt *stmt) {
   for (uint32_t i = 0; i < c->assertions.count; i++) {
-    Span known = c->assertions.items[i].span;
-    if (known.file == stmt->text.span.file && known.begin == stmt->text.span.begin) {
+    if (strcmp(c->assertions.items[i].text, stmt->text.text) == 0) {
       return (int32_t)i;
     }
   }
-  if (is_text_taken(c, stmt->text)) {
-    return NO_INDEX;
+  for (int32_t i = 0; i < c->decl->never_count; i++) {
+    if (strcmp(c->decl->nevers[i].text.text, stmt->text.text) == 0) {
+      diagnostics_error(c->diagnostics, stmt->text.span, "a `never` has this text already");
+      diagnostics_note(c->diagnostics, c->decl->nevers[i].text.span, "it is declared here");
+    }
   }
   Assertion assertion = {g_strdup(stmt->text.text), stmt->text.span};
   vec_push(&c->assertions, assertion);
@@ -441,7 +427,7 @@ static void code_assert(Compiler *c, const Stmt *stmt) {
   c->reads_ghosts++;
   code_truth_value(c, stmt->value, "an `assert`");
   c->reads_ghosts--;
-  code_emit(c, OP_ASSERT, MAX(index, 0), 0, stmt->span);
+  code_emit(c, OP_ASSERT, index, 0, stmt->span);
 }
 
 static void code_stop(Compiler *c, const Stmt *stmt) {

@@ -12,7 +12,7 @@
 static void variable_type(Compiler *c, const TypeExpr *said, Type *type) {
   *type = (Type){.sort = said->sort, .optional = said->optional, .on_wall = said->on_wall};
   if (said->sort == SORT_INT) {
-    bool good = compiler_number(c, said->lo, "a range", INT32_MIN, INT32_MAX, &type->lo) &&
+    bool good = compiler_number(c, said->lo, "a range", INT32_MIN + 1, INT32_MAX, &type->lo) &&
                 compiler_number(c, said->hi, "a range", INT32_MIN, INT32_MAX, &type->hi);
     if (good && type->lo > type->hi) {
       diagnostics_error(c->diagnostics, said->span, "this range is empty: its end lies before its beginning");

@@ -83,21 +83,40 @@ static void solve(const Compiler *c, ClientKind *kind, int32_t begin, int32_t en
   }
 }
 
-/* What may be read before anything else has happened: by a task, or by a notice handler. */
-static uint64_t read_at_first(const Compiler *c, const ClientKind *kind) {
+static int32_t task_end(const Compiler *c, int32_t index, int32_t task) {
+  const ClientKind *kind = &c->program->kinds[index];
+  return task + 1 < kind->task_count ? kind->tasks[task + 1].entry : c->body_end[index];
+}
+
+static uint64_t all_writes(const Compiler *c, int32_t begin, int32_t end) {
+  uint64_t writes = 0;
+  for (int32_t pc = begin; pc < end; pc++) {
+    writes |= writes_of(&c->code.items[pc]);
+  }
+  return writes;
+}
+
+/* What a task may read before it was assigned: by itself, while no other task and no notice handler assigns it either. (When
+ * they do is for the program to know.) */
+static uint64_t read_at_first(const Compiler *c, int32_t index) {
+  const ClientKind *kind = &c->program->kinds[index];
   uint64_t live = 0;
   for (int32_t t = 0; t < kind->task_count; t++) {
-    live |= kind->live_before[kind->tasks[t].entry];
+    uint64_t others = all_writes(c, kind->entry, kind->tasks[t].entry) |
+                      all_writes(c, task_end(c, index, t), c->notices_end[index]);
+    live |= kind->live_before[kind->tasks[t].entry] & ~others;
   }
   for (int32_t n = 0; n < c->program->notice_count; n++) {
-    live |= kind->notice_entries[n] == NO_INDEX ? 0 : kind->live_before[kind->notice_entries[n]];
+    uint64_t others = all_writes(c, kind->entry, c->body_end[index]);
+    live |= kind->notice_entries[n] == NO_INDEX ? 0 : kind->live_before[kind->notice_entries[n]] & ~others;
   }
   return live;
 }
 
 /* A token (client, server) has no value before the first assignment, so it must not be read there. */
-static void check_assigned(Compiler *c, const ClientKind *kind) {
-  uint64_t live = read_at_first(c, kind);
+static void check_assigned(Compiler *c, int32_t index) {
+  const ClientKind *kind = &c->program->kinds[index];
+  uint64_t live = read_at_first(c, index);
   for (int32_t i = 0; i < kind->variable_count; i++) {
     const Variable *variable = &kind->variables[i];
     bool has_no_value = variable->initial_sort == SORT_NONE && !variable->type.optional;
@@ -119,11 +138,6 @@ static uint64_t all_reads(const Compiler *c, int32_t begin, int32_t end) {
   return reads;
 }
 
-static int32_t task_end(const Compiler *c, int32_t index, int32_t task) {
-  const ClientKind *kind = &c->program->kinds[index];
-  return task + 1 < kind->task_count ? kind->tasks[task + 1].entry : c->body_end[index];
-}
-
 /* What others than this task may read at any time. */
 static uint64_t foreign_reads(const Compiler *c, int32_t index, int32_t task) {
   const ClientKind *kind = &c->program->kinds[index];
@@ -139,7 +153,7 @@ static void kind_liveness(Compiler *c, int32_t index, int32_t begin, int32_t end
   kind->live_before = g_new0(uint64_t, (size_t)c->code.count + 1);
   kind->live_after = g_new0(uint64_t, (size_t)c->code.count + 1);
   solve(c, kind, begin, end);
-  check_assigned(c, kind);
+  check_assigned(c, index);
   uint64_t foreign = c->never_reads[index];
   for (int32_t pc = begin, task = -1; pc < end; pc++) {
     bool begins_next = task + 1 < kind->task_count && pc == kind->tasks[task + 1].entry;

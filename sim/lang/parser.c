@@ -59,10 +59,6 @@ void parser_fail(Parser *parser, Span span, const char *format, ...) {
   g_free(text);
 }
 
-void parser_fail_unsupported(Parser *parser, Span span, const char *what) {
-  parser_fail(parser, span, "%s is not supported yet", what);
-}
-
 const char *parser_found(Parser *parser) {
   const Token *token = parser_token(parser);
   if (token->kind != TOKEN_NAME || token->span.end - token->span.begin > 40) {
@@ -166,6 +162,15 @@ Name parser_name(Parser *parser, const char *what) {
     parser_fail(parser, token->span, "expected %s, found %s", what, token_kind_name(token->kind));
   }
   return name;
+}
+
+Name parser_handler_name(Parser *parser, const char *what) {
+  const Token *token = parser_token(parser);
+  if (parser->panicking || token->kind < TOKEN_MODEL) {
+    return parser_name(parser, what);
+  }
+  parser->at++;
+  return (Name){parser_token_text(parser, token), token->span};
 }
 
 Name parser_string(Parser *parser, const char *what) {

@@ -381,7 +381,7 @@ Call *parse_call(Parser *parser, bool is_tell) {
   }
   call->target = parse_place(parser);
   parser_expect(parser, TOKEN_DOT, "between the server and what it is asked");
-  call->handler = parser_name(parser, "the name of a handler after `.`");
+  call->handler = parser_handler_name(parser, "the name of a handler after `.`");
   ExprVec args = parse_arguments(parser);
   call->arg_count = (int32_t)args.count;
   call->args = parser_exprs_copy(parser, &args);

@@ -372,7 +372,8 @@ static void parse_guard(Parser *parser, HandlerDecl *handler, bool may_wait) {
 HandlerDecl *parse_handler(Parser *parser, Span begin, Name service, bool may_wait) {
   HandlerDecl *handler = ast_allocate(parser->input.ast, sizeof *handler);
   handler->service = service;
-  handler->name = parser_name(parser, "a name");
+  handler->name = parser_token_after(parser, 1)->kind == TOKEN_OPEN_PAREN ? parser_handler_name(parser, "a name")
+                                                                        : parser_name(parser, "a name");
   parse_parameters(parser, handler);
   parse_guard(parser, handler, may_wait);
   handler->span = span_join(begin, handler->name.span);

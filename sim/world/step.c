@@ -436,7 +436,7 @@ static void clear_variables(const World *world, State *state, int32_t client, ui
     }
     const Type *type = &kind->variables[v].type;
     Cell *cells = world_client_variable(world, state, client, v);
-    Cell empty = type->sort == SORT_INT || type->sort == SORT_BOOL ? type->lo : 0;
+    Cell empty = type->sort == SORT_INT || type->sort == SORT_BOOL ? type->lo - type->optional : 0;
     int32_t count = world_variable_cells(&kind->variables[v]);
     for (int32_t i = 0; i < count; i++) {
       cells[i] = empty;

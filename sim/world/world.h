@@ -68,6 +68,7 @@ struct World {
   int64_t all_stamps_bound_us;             /* of stamps in messages and ghosts; -1 */
   bool stamps_travel;                      /* as values: in messages, say */
   bool servers_talk;                       /* to each other */
+  int32_t ticket_gap;                      /* distances between tickets are kept up to here, see names.h */
   bool is_unordered;                       /* messages of one connection may overtake each other */
   bool has_symmetric_servers;              /* some servers may be exchanged */
   uint64_t never_reads[PROGRAM_CLIENTS_MAX]; /* per client: the variables that some `never` reads, bit set */
@@ -113,6 +114,8 @@ Window world_suspend_window(const World *world, int32_t fault);
 /* For Monitor.declare: a ghost field; its cell is ghost_cell[monitor][server] if it is the first one for that server. */
 int32_t world_ghost(World *world, int32_t monitor, int32_t server, FieldSort sort, int64_t most);
 
+/* For Monitor.declare: ghosts from `cell` on, one for each element of an array, change places as its elements do. */
+void world_ghost_array(World *world, int32_t cell, const Extent *extent);
 /* For Monitor.declare: `count` elements of ghost cells from `cell` on have no order. */
 void world_ghost_bag(World *world, int32_t cell, int32_t element_cells, int32_t count);
 

@@ -530,7 +530,7 @@ static void test_liveness_agrees_with_walking(void **state) {
 
 #define SCENARIO_HEAD                                                                                                  \
   "model small \"\"\nuse redis\nuse register\nparam ttl = 10s\nserver node[3] : redis\nserver store : register\n"        \
-  "client writer[2] { var key : token\n key = fresh\n ask node[0].set_nx(key, ttl) }\n"                                \
+  "client writer[2] { var key : token\n key = fresh\n pick n in node\n ask n.set_nx(key, ttl) }\n"                                \
   "client reader { var t : ticket\n critical fence t { ask store.read() } }\n"
 #define WRITERS UINT32_C(3)
 #define READER UINT32_C(4)
