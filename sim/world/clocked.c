@@ -102,7 +102,8 @@ static void number_ticket(Clocked *clocked, const Event *event) {
               (size_t)(254 - event->number) * sizeof(int64_t));
     }
     int64_t alive = clocked->tickets[missed ? event->number + 1 : event->number];
-    if (missed ? number >= alive : number != alive) {
+    int64_t least = clocked->world->ticket_gap - 1; /* of what is left, and exactly that when nothing was moved */
+    if (missed ? alive - number <= least : alive - number != least) {
       refuse(clocked, "the next ticket is %" G_GINT64_FORMAT ", the next one in use %" G_GINT64_FORMAT, number, alive);
     }
   }
@@ -205,7 +206,7 @@ static void carry_names(Clocked *clocked, const Step *step, const Renaming *rena
     int32_t old = renaming->ages[a];
     births_ns[a] = old <= step->old_age_count ? clocked->births_ns[old] : clocked->now_ns;
   }
-  for (int32_t t = 1; t <= renaming->ticket_count; t++) {
+  for (int32_t t = 1; t <= renaming->ticket_count; t++) { /* gaps are name 0 */
     tickets[t] = clocked->tickets[renaming->tickets[t]];
   }
   memcpy(clocked->births_ns, births_ns, sizeof births_ns);

@@ -180,6 +180,22 @@ static void rank(const uint8_t *used, int32_t first, int32_t end, uint8_t *new_n
   }
 }
 
+/* Tickets: distances between neighbours are kept up to `gap`. */
+static void rank_tickets(Numbering *numbering, int32_t gap) {
+  Renaming *renaming = numbering->renaming;
+  int32_t before = 0, name = 0;
+  for (int32_t old = 1; old < 256; old++) {
+    if (numbering->ticket_used[old]) {
+      name += before == 0 ? 1 : old - before < gap ? old - before : gap;
+      before = old;
+      DCHECK(name <= UINT8_MAX);
+      numbering->ticket[old] = (uint8_t)name;
+      renaming->tickets[name] = (uint8_t)old;
+      renaming->ticket_count = name;
+    }
+  }
+}
+
 typedef struct ContentOrder {
   const World *world;
   const Numbering *numbering;
@@ -257,7 +273,8 @@ void names_renumber(const World *world, State *state, Renaming *renaming) {
   renaming->entered_count = renaming->unentered_count = 0;
   numbering.ticket_used[TICKET_BOTTOM] = 1;
   visit_names(&world->layout, state, note_name, &numbering);
-  rank(numbering.ticket_used, 1, 256, numbering.ticket, renaming->tickets, &renaming->ticket_count);
+  memset(renaming->tickets, 0, sizeof renaming->tickets);
+  rank_tickets(&numbering, world->ticket_gap);
   rank(numbering.entered_used, 1, HOLDING_UNENTERED, numbering.holding, renaming->entered, &renaming->entered_count);
   visit_ordered(&world->layout, state, number_name, &numbering);
   number_messages(world, state, &numbering);
@@ -381,7 +398,7 @@ enum { COLORS = FIELD_SORT_COUNT << 8 };
 
 static uint32_t color_index(FieldSort sort, Cell name) { return (uint32_t)sort << 8 | (uint32_t)name; }
 
-/* How cells look to somebody who cannot read names: `color` tells some tokens and holdings apart (NULL: none). */
+/* How cells look to somebody who cannot read names: `color` tells some of them apart (NULL: none). */
 static uint64_t look_of_cells(const World *world, const State *state, int32_t first, int32_t count, const uint64_t *color,
                               uint64_t look) {
   const Layout *layout = &world->layout;
@@ -389,8 +406,7 @@ static uint64_t look_of_cells(const World *world, const State *state, int32_t fi
     FieldSort sort = field_sort_at(layout->fixed.items, state->cells, (uint32_t)i);
     Cell cell = state->cells[i];
     bool reads = sort == FIELD_PLAIN || (sort == FIELD_SERVER && !world->has_symmetric_servers);
-    bool colored = color != NULL && cell > 0 && (sort == FIELD_TOKEN || sort == FIELD_HOLDING || sort == FIELD_CLIENT);
-    uint64_t named = colored ? color[color_index(sort, cell)] : cell != 0;
+    uint64_t named = color != NULL && cell > 0 ? color[color_index(sort, cell)] + 1 : cell != 0;
     look = mix(look, reads ? (uint64_t)(uint32_t)cell : named);
   }
   return look;
@@ -471,36 +487,94 @@ static void list_orders(const Looks *looks, int32_t *order, int32_t from, int32_
   }
 }
 
-/* Tokens and holdings look like the client that has them, in its new place. */
-static void color_names(const World *world, const State *state, const Permutation *row, uint64_t *color) {
+/* Names look like the places that they have at the clients, in their new order. */
+static void color_by_clients(const World *world, const State *state, const Permutation *row, uint64_t *color) {
   const Layout *layout = &world->layout;
   memset(color, 0, COLORS * sizeof *color);
   for (int32_t c = 0; c < world->program->client_count; c++) {
-    color[color_index(FIELD_CLIENT, c + 1)] = (uint64_t)row->to_client[c] + 1;
     for (int32_t i = 0; i < layout->client_cells[c]; i++) {
       int32_t at = layout->client_cell[c] + i;
       FieldSort sort = field_sort_at(layout->fixed.items, state->cells, (uint32_t)at);
-      if ((sort == FIELD_TOKEN || sort == FIELD_HOLDING) && state->cells[at] > 0) {
-        uint64_t *known = &color[color_index(sort, state->cells[at])];
-        *known = mix(*known, (uint64_t)row->to_client[c] << 16 | (uint64_t)i);
+      if (sort != FIELD_PLAIN && state->cells[at] > 0) {
+        color[color_index(sort, state->cells[at])] += mix((uint64_t)row->to_client[c] << 16 | (uint64_t)i, 1);
+      }
+    }
+  }
+  for (int32_t c = 0; c < world->program->client_count; c++) {
+    color[color_index(FIELD_CLIENT, c + 1)] = (uint64_t)row->to_client[c] + 1;
+  }
+  for (int32_t s = 0; s < world->program->server_count; s++) { /* by their groups; the places of equal servers are open */
+    color[color_index(FIELD_SERVER, s + 1)] = (uint64_t)world->program->server_group[s] + 1;
+  }
+}
+
+/* What a message says, its names in colours. */
+static uint64_t colored_message(const World *world, const Cell *record, const uint64_t *color) {
+  const Layout *layout = &world->layout;
+  uint64_t look = look_of_message(record);
+  for (uint32_t i = 0; i < layout->message.count; i++) {
+    FieldSort sort = field_sort_at(layout->message.items, record, i);
+    if (layout->message.items[i].width > 0 && record[i] != 0) {
+      look = mix(look, i << 1 | 1);
+      look = mix(look, sort == FIELD_PLAIN ? (uint64_t)(uint32_t)record[i] : color[color_index(sort, record[i])]);
+    }
+  }
+  return look;
+}
+
+/* And like the messages that they are in; a sum, since the messages stand in the order of old places. */
+static void color_by_messages(const World *world, const State *state, uint64_t *color) {
+  const Layout *layout = &world->layout;
+  uint64_t looks[STATE_MESSAGES_MAX];
+  const Cell *record = state->cells + layout->fixed.count;
+  for (int32_t m = 0; m < state->message_count; m++, record += layout->message.count) {
+    looks[m] = colored_message(world, record, color);
+  }
+  record = state->cells + layout->fixed.count;
+  for (int32_t m = 0; m < state->message_count; m++, record += layout->message.count) {
+    for (uint32_t i = 0; i < layout->message_names.count; i++) {
+      uint32_t at = layout->message_names.items[i];
+      FieldSort sort = field_sort_at(layout->message.items, record, at);
+      if (record[at] > 0 && sort != FIELD_PLAIN && sort != FIELD_CLIENT && sort != FIELD_SERVER) {
+        color[color_index(sort, record[at])] += mix(looks[m], at);
       }
     }
   }
 }
 
-static uint64_t look_of_server(const World *world, const State *state, int32_t server, const Permutation *row,
-                               const uint64_t *color) {
+static uint64_t look_of_server(const World *world, const State *state, int32_t server, const uint64_t *color) {
   const Layout *layout = &world->layout;
   uint64_t look = look_of_cells(world, state, layout->server_cell[server], layout->server_cells[server], color, 1);
   look = look_of_elements(world, state, false, server, color, look);
   const Cell *record = state->cells + layout->fixed.count;
-  uint64_t messages = 0; /* a sum: their order is that of the servers' and clients' old places */
+  uint64_t messages = 0; /* of one connection in their order, which is that of the records */
+  uint64_t stream = 0;
   for (int32_t m = 0; m < state->message_count; m++, record += layout->message.count) {
-    uint64_t client = record[MESSAGE_CLIENT] ? (uint64_t)row->to_client[record[MESSAGE_CLIENT] - 1] + 2 : 1;
     uint64_t role = record[MESSAGE_SERVER] == server + 1 ? 1 : record[MESSAGE_PEER] == server + 1 ? 2 : 0;
-    messages += role ? mix(client << 2 | role, look_of_message(record)) : 0;
+    bool follows = m > 0 && record[MESSAGE_CLIENT] == record[MESSAGE_CLIENT - (int32_t)layout->message.count] &&
+                   record[MESSAGE_SERVER] == record[MESSAGE_SERVER - (int32_t)layout->message.count];
+    stream = follows ? mix(stream, 1) : 0;
+    messages += role ? mix(mix(colored_message(world, record, color), role), stream) : 0;
   }
   return mix(look, messages);
+}
+
+/* And like the servers that know them. */
+static void color_by_servers(const World *world, const State *state, uint64_t *color) {
+  const Layout *layout = &world->layout;
+  uint64_t looks[PROGRAM_SERVERS_MAX];
+  for (int32_t s = 0; s < world->program->server_count; s++) {
+    looks[s] = look_of_server(world, state, s, color);
+  }
+  for (int32_t s = 0; s < world->program->server_count; s++) {
+    for (int32_t i = 0; i < layout->server_cells[s]; i++) {
+      int32_t at = layout->server_cell[s] + i;
+      FieldSort sort = field_sort_at(layout->fixed.items, state->cells, (uint32_t)at);
+      if (sort != FIELD_PLAIN && sort != FIELD_CLIENT && sort != FIELD_SERVER && state->cells[at] > 0) {
+        color[color_index(sort, state->cells[at])] += mix(looks[s], (uint64_t)i);
+      }
+    }
+  }
 }
 
 /* One order of the servers of each symmetric group, for clients in their new places. */
@@ -509,11 +583,13 @@ static void order_servers(const World *world, const State *state, Permutation *r
   const Program *program = world->program;
   uint64_t look[PROGRAM_SERVERS_MAX];
   int32_t order[PROGRAM_SERVERS_MAX];
-  color_names(world, state, row, color);
+  color_by_clients(world, state, row, color);
+  color_by_messages(world, state, color);
+  color_by_servers(world, state, color);
   for (int32_t g = 0; g < program->group_count; g++) {
     const ServerGroup *group = &program->groups[g];
     for (int32_t s = group->first; s < group->first + group->count; s++) {
-      look[s] = program->servers_symmetric[g] ? look_of_server(world, state, s, row, color) : (uint64_t)s;
+      look[s] = program->servers_symmetric[g] ? look_of_server(world, state, s, color) : (uint64_t)s;
       insert_by_look(order, look, group->first, s);
     }
     for (int32_t s = group->first; s < group->first + group->count; s++) {

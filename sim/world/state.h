@@ -160,6 +160,7 @@ static inline bool message_goes_to_client(const Cell *record) {
 #define THINGS_MAX 256 /* pending at once */
 #define FAULT_ACTIONS_MAX 256
 #define STATE_AGES_MAX 60
+#define TICKET_GAP_MAX 3   /* see names.h */
 #define STATE_NAMES_MAX 200 /* tokens, tickets, holdings of one state, each */
 
 typedef struct State {

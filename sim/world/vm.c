@@ -223,7 +223,8 @@ static void raise_held_tickets(Step *step, Cell least) {
   step->fence += step->fence >= least;
 }
 
-/* The next larger ticket hits the next one alive, or misses it and lies between. */
+/* The next larger ticket hits the next one alive, or misses it and lies between. Which, is known where distances are kept;
+ * where they are only known to be at least so large, it is open how large the rest is. */
 static void next_ticket(Machine *machine) {
   Step *step = machine->step;
   Value before = pop(machine);
@@ -232,10 +233,10 @@ static void next_ticket(Machine *machine) {
     return;
   }
   Cell alive = names_next_ticket(step->world, step->state, before.number);
-  Cell next = alive;
-  if (alive == 0) {
-    next = before.number + 1;
-  } else if (step->chooser->choose(step->chooser, 2) == 1) {
+  int32_t gap = step->world->ticket_gap, distance = alive - before.number;
+  bool is_open = alive != 0 && distance == gap; /* or more */
+  Cell next = is_open && gap == 1 ? alive : before.number + 1;
+  if (is_open && step->chooser->choose(step->chooser, 2) == 1) {
     names_raise_tickets(step->world, step->state, alive);
     raise_held_tickets(step, alive);
   }
@@ -247,7 +248,7 @@ static void next_ticket(Machine *machine) {
   Event event = step_event_of(step, EVENT_FRESH);
   event.before = before;
   event.after = step->stack[step->stack_count - 1];
-  event.number = alive;
+  event.number = is_open ? alive : 0;
   step_event(step, event);
 }
 

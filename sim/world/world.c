@@ -155,10 +155,24 @@ static void mark_kind(const Program *program, const ClientKind *kind, uint8_t *r
 }
 
 /* Where stamps are values, what is written into one variable may come from any other: one bound for all. */
+static bool moves_stamps(const Program *program, const uint8_t *reachable, const Variable *variables, int32_t count) {
+  for (int32_t pc = 0; pc < program->code_count; pc++) {
+    const Instr *instr = &program->code[pc];
+    if (reachable[pc] && (instr->op == OP_LOAD || instr->op == OP_STORE) && instr->index < count &&
+        variables[instr->index].type.sort == SORT_STAMP) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static void share_stamp_bounds(World *world) {
   const Program *program = world->program;
   int64_t *most = &world->all_stamps_bound_us;
   *most = -1;
+  for (int32_t g = 0; g < program->ghost_count; g++) {
+    world->stamps_travel |= program->ghosts[g].type.sort == SORT_STAMP;
+  }
   for (int32_t pc = 0; pc < program->code_count; pc++) {
     Opcode op = (Opcode)program->code[pc].op;
     world->stamps_travel |= op == OP_NOW || op == OP_NOW_WALL || op == OP_AGE_BELOW_VALUE;
@@ -207,14 +221,52 @@ static void find_bounds(World *world) {
     if (k < program->kind_count) {
       mark_kind(program, &program->kinds[k], reachable);
       find_stamp_bounds(world, reachable, program->kinds[k].variable_count, world->stamp_bound_us[k]);
+      world->stamps_travel |= moves_stamps(program, reachable, program->kinds[k].variables, program->kinds[k].variable_count);
     } else {
       int32_t s = k - program->kind_count;
       mark_service(program, &program->services[s], reachable);
       find_stamp_bounds(world, reachable, program->services[s].variable_count, world->server_stamp_bound_us[s]);
+      world->stamps_travel |=
+          moves_stamps(program, reachable, program->services[s].variables, program->services[s].variable_count);
     }
     free(reachable);
   }
   share_stamp_bounds(world);
+}
+
+static bool calls_next(const Program *program, const uint8_t *reachable) {
+  for (int32_t pc = 0; pc < program->code_count; pc++) {
+    if (reachable[pc] && program->code[pc].op == OP_NEXT) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Where a counter can only be the largest ticket there is, distances mean nothing. It need not be when it begins anew after a
+ * crash, or when there are several. */
+static void find_ticket_gap(World *world) {
+  const Program *program = world->program;
+  int32_t counters = 0;
+  bool begins_anew = false;
+  for (int32_t k = 0; k < program->kind_count + program->service_count; k++) {
+    uint8_t *reachable = calloc((size_t)program->code_count + 1, 1);
+    CHECK(reachable != NULL);
+    int32_t s = k - program->kind_count;
+    if (s < 0) {
+      mark_kind(program, &program->kinds[k], reachable);
+    } else {
+      mark_service(program, &program->services[s], reachable);
+    }
+    for (int32_t g = 0; calls_next(program, reachable) && g < program->group_count; g++) {
+      counters += s < 0 ? 2 : program->groups[g].service == s ? program->groups[g].count : 0;
+    }
+    free(reachable);
+  }
+  for (int32_t f = 0; f < program->fault_count; f++) {
+    begins_anew |= program->faults[f].kind == FAULT_CRASH_SERVER && program->faults[f].memory != MEMORY_KEPT;
+  }
+  world->ticket_gap = counters > 1 || (counters > 0 && begins_anew) ? TICKET_GAP_MAX : 1;
 }
 
 static void find_talk(World *world) {
@@ -834,6 +886,7 @@ World *world_new_with(const Program *program, const Monitor *const *monitors, in
   find_attempt_live(world);
   find_bounds(world);
   find_talk(world);
+  find_ticket_gap(world);
   dead_prepare(world);
   lay_out(world);
   if (!world->too_large) {

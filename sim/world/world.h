@@ -68,6 +68,7 @@ struct World {
   int64_t all_stamps_bound_us;             /* of stamps in messages and ghosts; -1 */
   bool stamps_travel;                      /* as values: in messages, say */
   bool servers_talk;                       /* to each other */
+  int32_t ticket_gap;                      /* distances between tickets are kept up to here, see names.h */
   bool is_unordered;                       /* messages of one connection may overtake each other */
   bool has_symmetric_servers;              /* some servers may be exchanged */
   uint64_t never_reads[PROGRAM_CLIENTS_MAX]; /* per client: the variables that some `never` reads, bit set */

@@ -71,7 +71,7 @@ static void test_tokens_are_numbered_in_the_order_of_the_vector(void **state) {
   close_fixture(fixture);
 }
 
-static void test_tickets_keep_their_order_and_lose_their_gaps(void **state) {
+static void test_tickets_keep_their_order_and_small_distances(void **state) {
   (void)state;
   Fixture *fixture = open_fixture();
   Renaming renaming;
@@ -81,11 +81,11 @@ static void test_tickets_keep_their_order_and_lose_their_gaps(void **state) {
   *at_server(fixture, 0, SERVER_TICKET) = 40;
   *at_server(fixture, 1, SERVER_TICKET) = 13;
   names_renumber(fixture->world, &fixture->state, &renaming);
-  assert_int_equal(*world_client_variable(fixture->world, &fixture->state, 0, VARIABLE_FENCE), TICKET_BOTTOM + 3);
-  assert_int_equal(*world_client_variable(fixture->world, &fixture->state, 1, VARIABLE_FENCE), TICKET_BOTTOM + 1);
+  assert_int_equal(*world_client_variable(fixture->world, &fixture->state, 0, VARIABLE_FENCE), TICKET_BOTTOM + 7);
+  assert_int_equal(*world_client_variable(fixture->world, &fixture->state, 1, VARIABLE_FENCE), TICKET_BOTTOM + 3);
   assert_int_equal(*world_client_variable(fixture->world, &fixture->state, 2, VARIABLE_FENCE), TICKET_BOTTOM);
-  assert_int_equal(*at_server(fixture, 0, SERVER_TICKET), TICKET_BOTTOM + 3);
-  assert_int_equal(*at_server(fixture, 1, SERVER_TICKET), TICKET_BOTTOM + 2);
+  assert_int_equal(*at_server(fixture, 0, SERVER_TICKET), TICKET_BOTTOM + 7);
+  assert_int_equal(*at_server(fixture, 1, SERVER_TICKET), TICKET_BOTTOM + 4);
   close_fixture(fixture);
 }
 
@@ -98,7 +98,7 @@ static void test_the_smallest_ticket_keeps_its_name_when_nobody_has_it(void **st
   }
   *at_server(fixture, 0, SERVER_TICKET) = *at_server(fixture, 1, SERVER_TICKET) = 5;
   names_renumber(fixture->world, &fixture->state, &renaming);
-  assert_int_equal(*at_server(fixture, 0, SERVER_TICKET), TICKET_BOTTOM + 1);
+  assert_int_equal(*at_server(fixture, 0, SERVER_TICKET), TICKET_BOTTOM + TICKET_GAP_MAX);
   close_fixture(fixture);
 }
 
@@ -208,7 +208,7 @@ static void test_the_representative_does_not_depend_on_who_is_who(void **state) 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_tokens_are_numbered_in_the_order_of_the_vector),
-      cmocka_unit_test(test_tickets_keep_their_order_and_lose_their_gaps),
+      cmocka_unit_test(test_tickets_keep_their_order_and_small_distances),
       cmocka_unit_test(test_the_smallest_ticket_keeps_its_name_when_nobody_has_it),
       cmocka_unit_test(test_room_is_made_between_two_tickets),
       cmocka_unit_test(test_a_permutation_and_its_inverse_change_nothing),
