@@ -219,8 +219,11 @@ bool faults_strike(Step *step, int32_t pc) {
   int32_t client = step->process, task = step->task;
   int32_t options[64];
   int32_t count = 1;
-  for (int32_t f = 0; step->visible && f < program->fault_count && count < 64; f++) {
+  for (int32_t f = 0; f < program->fault_count && count < 64; f++) {
     const Fault *fault = &program->faults[f];
+    if (!step->visible && fault->task == NO_INDEX) {
+      continue; /* while a task pauses alone, the others may change what it has read */
+    }
     bool pauses = fault_is_pause(fault) && (fault->task == NO_INDEX || fault->task == task);
     if ((pauses || fault->kind == FAULT_CRASH_CLIENT) && fault->clients >> client & 1 &&
         world_budget(step->world, step->state, f) > 0) {
@@ -261,7 +264,8 @@ static void forget_overdue(Step *step, int32_t process, int32_t task_alone) {
   }
   for (int32_t t = 0; t < world_kind(world, process)->task_count; t++) {
     if (task_alone < 0 || t == task_alone) {
-      state_task(&world->layout, step->state, process, t)[TASK_OVERDUE] = 0;
+      Cell *overdue = &state_task(&world->layout, step->state, process, t)[TASK_OVERDUE];
+      *overdue = *overdue == OVERDUE_LATE ? 0 : *overdue;
     }
   }
 }
@@ -316,7 +320,7 @@ static void look_at_clock(Step *step, Glance glance, int32_t process, int32_t ta
       timer[TIMER_OVERDUE] = 1;
       timer[TIMER_SHIFT] = 0;
     } else {
-      state_task(&world->layout, step->state, process, thing->part)[TASK_OVERDUE] = 1;
+      state_task(&world->layout, step->state, process, thing->part)[TASK_OVERDUE] = OVERDUE_LATE;
     }
   }
 }

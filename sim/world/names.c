@@ -487,6 +487,17 @@ static void list_orders(const Looks *looks, int32_t *order, int32_t from, int32_
   }
 }
 
+/* Whether a cell is in an array over servers: its place says nothing before the servers have an order. */
+static bool is_by_server(const Layout *layout, int32_t cell) {
+  for (uint32_t i = 0; i < layout->arrays.count; i++) {
+    const LayoutArray *array = &layout->arrays.items[i];
+    if (!array->over_clients && cell >= array->cell && cell < array->cell + array->count * array->element_cells) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* Names look like the places that they have at the clients, in their new order. */
 static void color_by_clients(const World *world, const State *state, const Permutation *row, uint64_t *color) {
   const Layout *layout = &world->layout;
@@ -495,7 +506,7 @@ static void color_by_clients(const World *world, const State *state, const Permu
     for (int32_t i = 0; i < layout->client_cells[c]; i++) {
       int32_t at = layout->client_cell[c] + i;
       FieldSort sort = field_sort_at(layout->fixed.items, state->cells, (uint32_t)at);
-      if (sort != FIELD_PLAIN && state->cells[at] > 0) {
+      if (sort != FIELD_PLAIN && state->cells[at] > 0 && !is_by_server(layout, at)) {
         color[color_index(sort, state->cells[at])] += mix((uint64_t)row->to_client[c] << 16 | (uint64_t)i, 1);
       }
     }

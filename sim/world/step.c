@@ -135,7 +135,7 @@ static void list_rest(const World *world, const State *state, int32_t client, in
   bool withheld = fault_is_pause(faults_of_client(world, state, client)) || task[TASK_FAULT];
   for (int32_t i = from; i < list->count; i++) {
     list->things[i].part = task_index;
-    list->things[i].overdue |= task[TASK_OVERDUE];
+    list->things[i].overdue |= task[TASK_OVERDUE] != 0;
     list->things[i].withheld = withheld;
   }
   if (task[TASK_FAULT]) {
@@ -375,6 +375,9 @@ static void fill_record(Step *step, const Envelope *envelope, Cell *record) {
     record[MESSAGE_FENCE] = task[TASK_FENCE];
   }
   for (int32_t i = 0; i < envelope->value_count; i++) {
+    if (!world_has_room(world, envelope->values[i])) {
+      step_fail(step, PROBLEM_RANGE, envelope->pc);
+    }
     memcpy(&record[MESSAGE_VALUES + VALUE_CELLS * i], &envelope->values[i], sizeof(Value));
   }
 }
@@ -484,6 +487,7 @@ void step_end_client(Step *step, int32_t client, ClientPhase phase) {
     leave_section(step, client, t, inside);
   }
   if (phase == PHASE_ENDED) {
+    step_give_up_call(step, client, -1, -1); /* of the other tasks */
     Event event = step_event_of(step, EVENT_END);
     event.process = event.client = client;
     step_event(step, event);
@@ -795,10 +799,11 @@ void step_wake_waiters(Step *step, int32_t client) {
   for (int32_t t = 0; t < kind->task_count && step->problem.kind == PROBLEM_NONE; t++) {
     Cell *task = state_task(&world->layout, step->state, client, t);
     const Instr *instr = &world->program->code[task[TASK_PC]];
-    bool waits = task[TASK_PHASE] == TASK_RESTS && instr->op == OP_WAIT && !task[TASK_FAULT] && !task[TASK_OVERDUE];
+    bool waits = task[TASK_PHASE] == TASK_RESTS && instr->op == OP_WAIT && !task[TASK_OVERDUE];
     if (waits && world->program->waits[instr->index].until_entry != NO_INDEX) {
       step->process = step->client = client;
-      task[TASK_OVERDUE] = vm_evaluate(step, world->program->waits[instr->index].until_entry);
+      bool holds = vm_evaluate(step, world->program->waits[instr->index].until_entry);
+      task[TASK_OVERDUE] = holds ? OVERDUE_WOKEN : 0;
     }
   }
 }

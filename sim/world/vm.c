@@ -133,9 +133,11 @@ static void store(Machine *machine, const Instr *instr, int32_t process) {
   bool is_stamp = variable->type.sort == SORT_STAMP;
   Value before = is_stamp ? (Value){SORT_STAMP, 0, 0} : world_read(&variable->type, cells);
   Value after = pop(machine);
-  if (!(is_stamp ? write_stamp(step, &variable->type, cells, after, process)
-                 : world_write(&variable->type, cells, after))) {
-    fail(machine, after.sort == (Cell)variable->type.sort ? PROBLEM_RANGE : PROBLEM_VALUE);
+  bool has_room = variable->type.sort != SORT_REPLY || world_has_room(step->world, after);
+  if (!has_room || !(is_stamp ? write_stamp(step, &variable->type, cells, after, process)
+                              : world_write(&variable->type, cells, after))) {
+    bool is_outside = !has_room || after.sort == (Cell)variable->type.sort;
+    fail(machine, is_outside ? PROBLEM_RANGE : PROBLEM_VALUE);
     return;
   }
   Event event = step_event_of(step, EVENT_VARIABLE);
@@ -449,6 +451,10 @@ static bool take_section(Machine *machine, const Critical *critical, Cell *task)
   bool names_one = resource.sort == SORT_INT || resource.sort == SORT_CLIENT || resource.sort == SORT_SERVER;
   if (fence.sort != SORT_TICKET || (critical->has_resource && !names_one)) {
     fail(machine, PROBLEM_VALUE);
+    return false;
+  }
+  if (!world_has_room(machine->step->world, resource)) {
+    fail(machine, PROBLEM_RANGE);
     return false;
   }
   task[TASK_FENCE] = critical->has_fence ? fence.number : task[TASK_FENCE];
