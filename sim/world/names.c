@@ -367,12 +367,10 @@ void names_permute(const World *world, State *to, const State *from, const Permu
     permute_cells(to, from, layout->server_cell[permutation->to_server[s]], layout->server_cell[s],
                   layout->server_cells[s]);
   }
-  State before; /* arrays within blocks: their blocks have moved by now */
-  if (layout->arrays.count > 0) {
-    state_copy(layout, &before, to);
-  }
+  State before; /* arrays within blocks: their blocks have moved by now; and arrays within others, one after the other */
   for (uint32_t i = 0; i < layout->arrays.count; i++) {
     const LayoutArray *array = &layout->arrays.items[i];
+    permute_cells(&before, to, array->cell, array->cell, array->count * array->element_cells);
     for (int32_t e = 0; e < array->count; e++) {
       int32_t goes_to = array->over_clients ? permutation->to_client[array->first + e] : permutation->to_server[array->first + e];
       permute_cells(to, &before, array->cell + (goes_to - array->first) * array->element_cells,

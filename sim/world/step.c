@@ -20,9 +20,10 @@ static Thing *list_thing(ThingList *list, ActionKind kind, int32_t subject, int3
   return thing;
 }
 
+/* Which goes before the messages, unless it is withheld. */
 static bool server_has_overdue_timer(const World *world, const State *state, int32_t server) {
   int32_t count = world_timer_slots(world_service(world, server));
-  for (int32_t t = 0; t < count; t++) {
+  for (int32_t t = 0; t < count && faults_of_server(world, state, server) == NULL; t++) {
     if (world_timer(world, (State *)state, server, t)[TIMER_OVERDUE]) {
       return true;
     }
@@ -375,6 +376,9 @@ static void fill_record(Step *step, const Envelope *envelope, Cell *record) {
     record[MESSAGE_FENCE] = task[TASK_FENCE];
   }
   for (int32_t i = 0; i < envelope->value_count; i++) {
+    if (!world_has_room(world, envelope->values[i])) {
+      step_fail(step, PROBLEM_RANGE, envelope->pc);
+    }
     memcpy(&record[MESSAGE_VALUES + VALUE_CELLS * i], &envelope->values[i], sizeof(Value));
   }
 }
@@ -477,6 +481,7 @@ void step_end_client(Step *step, int32_t client, ClientPhase phase) {
   cells[CLIENT_PHASE] = phase;
   cells[CLIENT_FAULT] = cells[CLIENT_AGE] = 0;
   cells[CLIENT_ROUNDS] = phase == PHASE_ENDED ? 0 : cells[CLIENT_ROUNDS];
+  step_give_up_call(step, client, -1, -1); /* of other tasks, or of all */
   for (int32_t t = 0; t < tasks; t++) {
     Cell *task = state_task(&world->layout, step->state, client, t);
     int32_t inside = task[TASK_INSIDE];
@@ -777,6 +782,9 @@ static void wake(Step *step, int32_t client, int32_t task_index, int32_t cause) 
     return;
   }
   step->task = task_index;
+  const Instr *instr = &step->world->program->code[task[TASK_PC]];
+  int32_t until = instr->op == OP_WAIT ? step->world->program->waits[instr->index].until_entry : NO_INDEX;
+  step->visible |= task[TASK_OVERDUE] && until != NO_INDEX && !vm_evaluate(step, until); /* held, and after a pause would not */
   Event event = step_event_of(step, EVENT_WAKE);
   event.index = cause;
   event.pc = task[TASK_PC];
