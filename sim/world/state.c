@@ -22,6 +22,8 @@ void layout_free(Layout *layout, const Program *program) {
   vec_free(&layout->bags);
   vec_free(&layout->ordered_names);
   free(layout->ghost_variable);
+  free(layout->cell_array);
+  free(layout->cell_home);
   for (int32_t k = 0; k < program->kind_count; k++) {
     free(layout->client_variable[k]);
   }

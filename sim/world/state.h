@@ -176,6 +176,7 @@ typedef struct LayoutArray {
   int32_t cell, element_cells;
   bool over_clients;
   int32_t first, count; /* instances */
+  int32_t process;      /* in whose block it is; NO_INDEX: in none */
 } LayoutArray;
 
 /* Elements in the fixed part whose order means nothing: names_renumber sorts them. Every name in them is somewhere else, too. */
@@ -203,6 +204,8 @@ typedef struct Layout {
   VEC(uint16_t) ordered_names;                   /* those of them that are in no bag */
   VEC(uint16_t) message_names;                   /* and of a message record */
   VEC(LayoutArray) arrays;
+  uint16_t *cell_array;                          /* per fixed field: the array that it is in (of two the inner one) + 1 */
+  uint16_t *cell_home;                           /* and its place in the first element of it, or its own */
   VEC(LayoutBag) bags;
 } Layout;
 

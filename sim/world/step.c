@@ -20,9 +20,10 @@ static Thing *list_thing(ThingList *list, ActionKind kind, int32_t subject, int3
   return thing;
 }
 
+/* Which goes before the messages, unless it is withheld. */
 static bool server_has_overdue_timer(const World *world, const State *state, int32_t server) {
   int32_t count = world_timer_slots(world_service(world, server));
-  for (int32_t t = 0; t < count; t++) {
+  for (int32_t t = 0; t < count && faults_of_server(world, state, server) == NULL; t++) {
     if (world_timer(world, (State *)state, server, t)[TIMER_OVERDUE]) {
       return true;
     }
@@ -480,6 +481,7 @@ void step_end_client(Step *step, int32_t client, ClientPhase phase) {
   cells[CLIENT_PHASE] = phase;
   cells[CLIENT_FAULT] = cells[CLIENT_AGE] = 0;
   cells[CLIENT_ROUNDS] = phase == PHASE_ENDED ? 0 : cells[CLIENT_ROUNDS];
+  step_give_up_call(step, client, -1, -1); /* of other tasks, or of all */
   for (int32_t t = 0; t < tasks; t++) {
     Cell *task = state_task(&world->layout, step->state, client, t);
     int32_t inside = task[TASK_INSIDE];
@@ -487,7 +489,6 @@ void step_end_client(Step *step, int32_t client, ClientPhase phase) {
     leave_section(step, client, t, inside);
   }
   if (phase == PHASE_ENDED) {
-    step_give_up_call(step, client, -1, -1); /* of the other tasks */
     Event event = step_event_of(step, EVENT_END);
     event.process = event.client = client;
     step_event(step, event);

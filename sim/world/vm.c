@@ -736,6 +736,15 @@ static const bool is_visible[OP_COUNT] = {
     [OP_NOW] = true,   [OP_NOW_WALL] = true,  [OP_AGE_BELOW_VALUE] = true, [OP_ASK_ALL] = true,
 };
 
+/* And what a `never` can: a variable that it reads, a ghost. */
+static bool shows_in_nevers(const Step *step, const Instr *instr) {
+  if (instr->op == OP_STORE_GHOST) {
+    return true;
+  }
+  int32_t variable = instr->op == OP_STORE || instr->op == OP_STAMP_COPY ? instr->index : NO_INDEX;
+  return step->server < 0 && variable >= 0 && step->world->never_reads[step->process] >> variable & 1;
+}
+
 static void run(Step *step, int32_t pc) {
   Machine machine = {.step = step, .pc = pc};
   while (!machine.halted && step->problem.kind == PROBLEM_NONE) {
@@ -744,7 +753,8 @@ static void run(Step *step, int32_t pc) {
       return;
     }
     step->world->seen->covered[machine.pc] = 1;
-    step->visible |= is_visible[step->world->program->code[machine.pc].op];
+    const Instr *instr = &step->world->program->code[machine.pc];
+    step->visible |= is_visible[instr->op] || shows_in_nevers(step, instr);
     run_instruction(&machine);
   }
 }
