@@ -199,7 +199,7 @@ ScheduleOutcome schedule_solve(const World *world, const Action *actions, int32_
   if (count > SCHEDULE_STEPS_MAX) {
     return SCHEDULE_TOO_LONG;
   }
-  Scheduler scheduler = {.chooser = {scheduled_choose, scheduled_compare}, .world = world, .nodes = count + 2};
+  Scheduler scheduler = {.chooser = {.choose = scheduled_choose, .compare = scheduled_compare}, .world = world, .nodes = count + 2};
   State *state = malloc(sizeof *state);
   scheduler.at = malloc(sizeof(int64_t) * (size_t)scheduler.nodes * (size_t)scheduler.nodes);
   CHECK(state != NULL && scheduler.at != NULL);

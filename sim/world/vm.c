@@ -223,6 +223,18 @@ static void raise_held_tickets(Step *step, Cell least) {
   step->fence += step->fence >= least;
 }
 
+static bool misses_ticket(Step *step, Cell before, Cell alive) {
+  Chooser *chooser = step->chooser;
+  return (chooser->next_ticket != NULL ? chooser->next_ticket(chooser, before, alive) : chooser->choose(chooser, 2)) == 1;
+}
+
+static void choose_arm(Machine *machine, int32_t count) {
+  Chooser *chooser = machine->step->chooser;
+  chooser->by_model = true;
+  push(machine, SORT_INT, count > 1 ? chooser->choose(chooser, count) : 0);
+  chooser->by_model = false;
+}
+
 /* The next larger ticket hits the next one alive, or misses it and lies between. */
 static void next_ticket(Machine *machine) {
   Step *step = machine->step;
@@ -235,7 +247,7 @@ static void next_ticket(Machine *machine) {
   Cell next = alive;
   if (alive == 0) {
     next = before.number + 1;
-  } else if (step->chooser->choose(step->chooser, 2) == 1) {
+  } else if (misses_ticket(step, before.number, alive)) {
     names_raise_tickets(step->world, step->state, alive);
     raise_held_tickets(step, alive);
   }
@@ -641,9 +653,7 @@ static void run_value(Machine *machine, const Instr *instr) {
   case OP_ORDINAL: push_ordinal(machine); break;
   case OP_TABLE: push_entry(machine, instr); break;
   case OP_CHECK_INDEX: check_index(machine, instr); break;
-  case OP_CHOOSE:
-    push(machine, SORT_INT, instr->index > 1 ? step->chooser->choose(step->chooser, instr->index) : 0);
-    break;
+  case OP_CHOOSE: choose_arm(machine, instr->index); break;
   case OP_NOW:
   case OP_NOW_WALL:
     push_value(machine, (Value){SORT_STAMP, step_new_age(step),
