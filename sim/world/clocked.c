@@ -18,7 +18,7 @@ struct Clocked {
   const Action *action;       /* the one that is taken */
   Action taken;               /* the same with the choices as they came out */
   int32_t choice;
-  int32_t (*oracle)(void *user, int32_t count);
+  ClockedOracle oracle;
   void *oracle_user;
   void (*hear)(void *user, const Step *step, const Event *event);
   void *hear_user;
@@ -67,7 +67,7 @@ static int32_t clocked_choose(Chooser *chooser, int32_t count) {
   Clocked *clocked = (Clocked *)chooser;
   int32_t answer = recorded_choice(clocked);
   if (answer < 0) {
-    answer = clocked->oracle != NULL ? clocked->oracle(clocked->oracle_user, count) : 0;
+    answer = clocked->oracle != NULL ? clocked->oracle(clocked->oracle_user, count, chooser->by_model) : 0;
   }
   if (answer >= count) {
     refuse(clocked, "choice %d of %d does not exist", answer, count);
@@ -365,7 +365,7 @@ void clocked_free(Clocked *clocked) {
 
 const char *clocked_refusal(const Clocked *clocked) { return clocked->refusal; }
 
-void clocked_set_oracle(Clocked *clocked, int32_t (*oracle)(void *user, int32_t count), void *user) {
+void clocked_set_oracle(Clocked *clocked, ClockedOracle oracle, void *user) {
   clocked->oracle = oracle;
   clocked->oracle_user = user;
 }

@@ -22,9 +22,11 @@ const char *clocked_refusal(const Clocked *clocked);
 /* Lets time pass to `time_ns` without an action; false when something had to happen before. */
 bool clocked_let_pass(Clocked *clocked, int64_t time_ns);
 
-/* Answers for choices that an action has not recorded, for random runs: called with the number of options. Comparisons
- * are never asked for; the numbers decide. The answers are in the action of the recorded step. */
-void clocked_set_oracle(Clocked *clocked, int32_t (*oracle)(void *user, int32_t count), void *user);
+/* Answers for choices that an action has not recorded, for random runs: called with the number of options, and whether
+ * it is the model that leaves them open (`choose`) and not the adversary, whose option 0 is to do nothing. Comparisons and
+ * tickets are never asked for; the numbers decide. The answers are in the action of the recorded step. */
+typedef int32_t (*ClockedOracle)(void *user, int32_t count, bool by_model);
+void clocked_set_oracle(Clocked *clocked, ClockedOracle oracle, void *user);
 
 const State *clocked_state(const Clocked *clocked);
 int64_t clocked_now_ns(const Clocked *clocked);
