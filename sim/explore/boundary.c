@@ -7,6 +7,7 @@ static void begin(void *self, Walk *walk) {
   static const uint32_t rates[] = {5, 15, 60};
   uint32_t rate = rates[rng_below(&walk->rng, 3)];
   walk->temper = (Temper){.timing = TIMING_BOUNDARY, .strike_one_in = rate, .choice_one_in = rate};
+  walk_vary(walk);
 }
 
 const Strategy strategy_boundary = {

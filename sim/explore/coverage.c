@@ -34,6 +34,7 @@ static void begin(void *self, Walk *walk) {
   Rng *rng = &walk->rng;
   uint32_t rate = UINT32_C(8) << rng_below(rng, 4);
   walk->temper = (Temper){.is_mixed = rng_one_in(rng, 2), .timing = TIMING_BOUNDARY, .strike_one_in = rate, .choice_one_in = rate};
+  walk_vary(walk);
   coverage->repeated = NULL;
   if (coverage->kept_count > 0 && !rng_one_in(rng, 4)) {
     coverage->repeated = &coverage->kept[rng_below(rng, (uint64_t)coverage->kept_count)];

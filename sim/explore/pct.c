@@ -39,6 +39,7 @@ static void begin(void *self, Walk *walk) {
   }
   bool mixed = rng_one_in(&walk->rng, 2);
   walk->temper = (Temper){.is_mixed = mixed, .strike_one_in = 1, .choice_one_in = 20};
+  walk_vary(walk);
 }
 
 static int32_t process_of(const Walk *walk, const Action *action) {

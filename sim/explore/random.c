@@ -197,7 +197,8 @@ static void run_once(Worker *worker, const Strategy *strategy, void *self, uint6
   uint32_t last_event = 0;
   walk_begin(walk, seed);
   strategy->begin(self, walk);
-  while (walk->decision_count < walk->decision_max && run_on(worker, strategy, self)) {
+  int32_t length = walk->temper.length > 0 ? walk->temper.length : walk->decision_max;
+  while (walk->decision_count < length && run_on(worker, strategy, self)) {
     worker->batch->steps++;
     new_until = note_new(worker, &last_event) ? walk->decision_count : new_until;
   }

@@ -10,6 +10,7 @@ static void begin(void *self, Walk *walk) {
                           .timing = (Timing)rng_below(rng, TIMING_COUNT),
                           .strike_one_in = rng_one_in(rng, 6) ? 0 : rate,
                           .choice_one_in = rng_one_in(rng, 6) ? 0 : rate};
+  walk_vary(walk);
   if (walk->world->program->fault_count > 1) {
     walk->temper.faults_off = rng_next(rng) & rng_next(rng); /* a quarter of them */
   }

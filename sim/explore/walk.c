@@ -182,10 +182,35 @@ static int32_t first_planned(Walk *walk, int64_t *at_ns) {
   return first;
 }
 
+/* --- faults ---------------------------------------------------------------------------------------------------------- */
+
+/* Most faults do harm only while somebody relies on the lock. */
+static bool may_strike_now(const Walk *walk) {
+  if (!walk->temper.only_inside) {
+    return true;
+  }
+  for (int32_t c = 0; c < walk->world->program->client_count; c++) {
+    if (world_is_inside(walk->world, clocked_state(walk->clocked), c)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void walk_vary(Walk *walk) {
+  Temper *temper = &walk->temper;
+  temper->length = walk->decision_max >> rng_below(&walk->rng, 4);
+  temper->only_inside = rng_one_in(&walk->rng, 2);
+  if (temper->only_inside) {
+    temper->choice_one_in = temper->choice_one_in > 0 ? (uint32_t)rng_between(&walk->rng, 2, 5) : 0;
+    temper->strike_one_in = temper->strike_one_in > 1 ? (uint32_t)rng_between(&walk->rng, 3, 12) : temper->strike_one_in;
+  }
+}
+
 /* --- decisions ------------------------------------------------------------------------------------------------------- */
 
 bool walk_strike(Walk *walk, int64_t until_ns, Decision *decision) {
-  if (walk->fault_count == 0 || !rng_one_in(&walk->rng, walk->temper.strike_one_in)) {
+  if (walk->fault_count == 0 || !may_strike_now(walk) || !rng_one_in(&walk->rng, walk->temper.strike_one_in)) {
     return false;
   }
   int64_t to = until_ns == INT64_MAX ? walk->now_ns + random_constant(walk) : until_ns;
@@ -217,7 +242,7 @@ int32_t walk_choose(Walk *walk, int32_t count, bool by_model) {
   if (by_model) {
     return (int32_t)rng_below(&walk->rng, (uint64_t)count);
   }
-  if (walk->temper.choice_one_in == 0 || !rng_one_in(&walk->rng, walk->temper.choice_one_in)) {
+  if (walk->temper.choice_one_in == 0 || !may_strike_now(walk) || !rng_one_in(&walk->rng, walk->temper.choice_one_in)) {
     return 0;
   }
   return (int32_t)rng_between(&walk->rng, 1, count - 1);

@@ -30,6 +30,8 @@ typedef struct Temper {
   uint32_t strike_one_in;   /* a fault before a step; 0: never */
   uint32_t choice_one_in;   /* a fault inside a step, at each point where one may strike; 0: never */
   uint64_t faults_off;      /* bit set of the scenario's faults that stay away */
+  bool only_inside;         /* faults strike only while some client is in its critical section */
+  int32_t length;           /* of the run, in decisions; 0: as many as are allowed */
 } Temper;
 
 #define WALK_CONSTANTS_MAX 64
@@ -57,6 +59,9 @@ typedef struct Walk {
 
 Walk *walk_new(const World *world, int32_t decision_max);
 void walk_free(Walk *walk);
+/* What the strategies that vary their runs have in common: one length for short and long runs (all of the longest, a half,
+ * …), and every other run keeps its faults for when somebody is inside, where they are then likely. */
+void walk_vary(Walk *walk);
 /* Begins a new run, with its own stream of random numbers. */
 void walk_begin(Walk *walk, uint64_t seed);
 /* Looks what is due now, and plans what is new. False: nothing is. */
