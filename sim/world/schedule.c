@@ -187,8 +187,8 @@ static bool look_at_last_state(Scheduler *scheduler, State *state, int32_t prope
     memcpy(scheduler->at, before, bytes);
     scheduler->look_count = 0;
     step_start(&step, scheduler->world, state, &scheduler->chooser);
-    found = step_state_violates(&step, property) &&
-            close_constraints(scheduler->at, scheduler->nodes);
+    bool is_repeated = step_state_violates(&step, property) ? scheduler->look >> scheduler->look_count != 0 : true;
+    found = !is_repeated && close_constraints(scheduler->at, scheduler->nodes);
   }
   free(before);
   return found;
