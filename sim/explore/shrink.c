@@ -28,6 +28,7 @@ typedef struct Move {
   Answers compares, picks, tickets;
   Answers strikes;         /* answers to the adversary's choices, nearly all 0 */
   bool begins_attempt;
+  int32_t pause;           /* fault + 1 of the pause that begins in it; 0: none does */
 } Move;
 
 typedef struct Moves {
@@ -63,6 +64,7 @@ typedef struct Shrinker {
   int32_t candidates;
   int64_t work;
   bool attempt_begun;
+  int32_t pause_begun;
 } Shrinker;
 
 /* --- choices, by kind ------------------------------------------------------------------------------------------------ */
@@ -112,6 +114,7 @@ static void hear(void *user, const Step *step, const Event *event) {
   Shrinker *shrinker = user;
   (void)step;
   shrinker->attempt_begun |= event->kind == EVENT_ATTEMPT;
+  shrinker->pause_begun = event->kind == EVENT_PAUSE ? event->index + 1 : shrinker->pause_begun;
 }
 
 /* --- one move -------------------------------------------------------------------------------------------------------- */
@@ -170,6 +173,7 @@ static bool take_move(Shrinker *shrinker, Move *move, Action *action, Step *step
   shrinker->taken = action;
   shrinker->in = shrinker->compare = shrinker->pick = shrinker->ticket = shrinker->strike = 0;
   shrinker->attempt_begun = false;
+  shrinker->pause_begun = 0;
   action->choice_count = 0;
   memset(action->choices, 0, sizeof action->choices);
   step_start(step, shrinker->world, shrinker->state, &shrinker->chooser);
@@ -204,6 +208,7 @@ static void record(Shrinker *shrinker, const Decision *decisions, int32_t count)
     shrinker->answers_in = &choices;
     take_move(shrinker, move, &action, &step);
     move->begins_attempt = shrinker->attempt_begun;
+    move->pause = shrinker->pause_begun;
   }
   shrinker->best.count = count;
   shrinker->records = false;
@@ -246,6 +251,7 @@ static bool rehearse(Shrinker *shrinker, Cost *cost) {
     *cost = (Cost){cost->faults + step.faults, cost->steps + step.steps, cost->switches + (process != last)};
     last = process;
     shrinker->actions[kept] = action;
+    move->pause = shrinker->pause_begun;
     shrinker->trial.items[kept++] = *move;
     shown = shows(shrinker, &step);
   }
@@ -456,6 +462,85 @@ static bool drop_faults(Shrinker *shrinker) {
   return any;
 }
 
+static int32_t resume_of(const Shrinker *shrinker, int32_t pause) {
+  const Move *items = shrinker->best.items;
+  int32_t i = pause + 1;
+  while (i < shrinker->best.count && (items[i].action.kind != ACTION_RESUME ||
+                                      items[i].action.subject != process_of(shrinker, &items[pause].action))) {
+    i++;
+  }
+  return i;
+}
+
+static void answer_all(Answers *answers, int32_t answer, int32_t count) {
+  answers->count = 0;
+  while (answers->count < count) {
+    append(answers, answer);
+  }
+}
+
+/* The moves of `client` after `from` and before `end`, as they are after a pause: no strike, clocks perhaps beyond. */
+static void append_own(Shrinker *shrinker, int32_t client, int32_t from, int32_t end, bool too_late) {
+  for (int32_t i = from + 1; i < end; i++) {
+    Move move = shrinker->best.items[i];
+    if (process_of(shrinker, &move.action) != client || move.action.kind == ACTION_PAUSE) {
+      continue;
+    }
+    memset(move.strikes.items, 0, sizeof move.strikes.items);
+    if (too_late) {
+      answer_all(&move.compares, 1, move.compares.count + 2);
+    }
+    trial_append(shrinker, &move);
+  }
+}
+
+/* The pause of move `at` begins right behind move `from` already; what its process did between comes after its end. */
+static bool pull_pause(Shrinker *shrinker, int32_t at, int32_t from, bool overdue, bool too_late) {
+  const Move *items = shrinker->best.items;
+  int32_t resume = resume_of(shrinker, at), client = process_of(shrinker, &items[at].action);
+  Move pause = {.action = {.kind = ACTION_PAUSE, .subject = (uint8_t)client, .object = (uint8_t)(items[at].pause - 1)}};
+  Move end = {.action = {.kind = ACTION_RESUME, .subject = (uint8_t)client}};
+  answer_all(&end.compares, overdue, 4);
+  shrinker->trial.count = 0;
+  for (int32_t i = 0; i <= from; i++) {
+    trial_append(shrinker, &items[i]);
+  }
+  trial_append(shrinker, &pause);
+  for (int32_t i = from + 1; i < resume; i++) {
+    if (process_of(shrinker, &items[i].action) != client) {
+      trial_append(shrinker, &items[i]);
+    }
+  }
+  trial_append(shrinker, &end);
+  append_own(shrinker, client, from, resume, too_late);
+  for (int32_t i = resume + 1; i < shrinker->best.count; i++) {
+    trial_append(shrinker, &items[i]);
+  }
+  return try_trial(shrinker);
+}
+
+static bool pull_pause_anywhere(Shrinker *shrinker, int32_t at) {
+  for (int32_t from = 0; from < at; from++) {
+    for (int32_t way = 0; way < 4; way++) {
+      if (pull_pause(shrinker, at, from, way & 1, way & 2)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+static bool pull_pauses(Shrinker *shrinker) {
+  for (int32_t i = 0; i < shrinker->best.count; i++) {
+    const Move *move = &shrinker->best.items[i];
+    if (move->pause != 0 && process_of(shrinker, &move->action) < shrinker->world->program->client_count &&
+        pull_pause_anywhere(shrinker, i)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* A move goes to where its process acted last before, or acts next. */
 static bool move_to(Shrinker *shrinker, int32_t from, int32_t to) {
   copy_best(shrinker);
@@ -490,6 +575,7 @@ static void reduce(Shrinker *shrinker) {
     any = drop_faults(shrinker);
     any |= drop_attempts(shrinker);
     any |= drop_chunks(shrinker);
+    any |= pull_pauses(shrinker);
   }
   while (!is_spent(shrinker) && gather_processes(shrinker)) {
   }
@@ -518,7 +604,7 @@ static Shrunk result_of(const Shrinker *shrinker) {
 }
 
 Shrunk shrink(const World *world, const Decision *decisions, int32_t count, int32_t property) {
-  size_t room_for = (size_t)count + 1;
+  size_t room_for = (size_t)count + 4; /* a pulled pause adds two */
   Shrinker shrinker = {.chooser = {.choose = choose, .compare = compare, .next_ticket = next_ticket},
                        .world = world,
                        .property = property,
