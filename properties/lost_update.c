@@ -25,6 +25,9 @@ static void declare(World *world, int32_t monitor) {
       world_ghost(world, monitor, s, FIELD_HOLDING, UINT8_MAX);
       world_ghost(world, monitor, s, FIELD_PLAIN, 1);
     }
+    if (judged) {
+      world_ghost_bag(world, world->ghost_cell[monitor][s], SLOT_CELLS, slot_count(world));
+    }
   }
 }
 
@@ -69,12 +72,7 @@ static int event(const World *world, int32_t monitor, State *state, const Event 
   return SIGN_NOTHING;
 }
 
-static bool slot_precedes(const Cell *a, const Cell *b) {
-  return a[SLOT_ATTEMPT] != 0 && (b[SLOT_ATTEMPT] == 0 || a[SLOT_STALE] < b[SLOT_STALE] ||
-                                  (a[SLOT_STALE] == b[SLOT_STALE] && a[SLOT_ATTEMPT] < b[SLOT_ATTEMPT]));
-}
-
-/* Forgets attempts that are over and brings the others into an order. */
+/* Forgets attempts that are over. */
 static void settle(const World *world, int32_t monitor, State *state) {
   for (int32_t s = 0; s < world->program->server_count; s++) {
     if (world->ghost_cell[monitor][s] == NO_INDEX) {
@@ -85,13 +83,6 @@ static void settle(const World *world, int32_t monitor, State *state) {
       Cell *slot = &slots[i * SLOT_CELLS];
       if (slot[SLOT_ATTEMPT] && !world_attempt_may_write(world, state, slot[SLOT_ATTEMPT])) {
         slot[SLOT_ATTEMPT] = slot[SLOT_STALE] = 0;
-      }
-      for (int32_t j = i; j > 0 && slot_precedes(&slots[j * SLOT_CELLS], &slots[(j - 1) * SLOT_CELLS]); j--) {
-        for (int32_t k = 0; k < SLOT_CELLS; k++) {
-          Cell held = slots[j * SLOT_CELLS + k];
-          slots[j * SLOT_CELLS + k] = slots[(j - 1) * SLOT_CELLS + k];
-          slots[(j - 1) * SLOT_CELLS + k] = held;
-        }
       }
     }
   }

@@ -1,4 +1,4 @@
-/* Ghost, per lock variable: the attempt on whose behalf it was set. */
+/* Ghost, per lock variable: the attempt on whose behalf it was set; 0: nobody's, or not known since a restart. */
 #include "properties/property.h"
 #include "world/names.h"
 #include "world/world.h"
@@ -15,23 +15,27 @@ static bool applicable(const Program *program) {
   return false;
 }
 
+static int32_t lock_count(const Service *service, int32_t before) {
+  int32_t count = 0;
+  for (int32_t v = 0; v < before; v++) {
+    count += service->variables[v].is_lock ? service->variables[v].extent.count : 0;
+  }
+  return count;
+}
+
 static void declare(World *world, int32_t monitor) {
   for (int32_t s = 0; s < world->program->server_count; s++) {
     const Service *service = world_service(world, s);
     for (int32_t v = 0; v < service->variable_count; v++) {
-      if (service->variables[v].is_lock) {
-        world_ghost(world, monitor, s, FIELD_HOLDING, UINT8_MAX);
+      const Extent *extent = &service->variables[v].extent;
+      for (int32_t e = 0; e < extent->count && service->variables[v].is_lock; e++) {
+        int32_t cell = world_ghost(world, monitor, s, FIELD_HOLDING, UINT8_MAX);
+        if (e == 0) {
+          world_ghost_array(world, cell, extent);
+        }
       }
     }
   }
-}
-
-static int32_t lock_count(const Service *service, int32_t before) {
-  int32_t count = 0;
-  for (int32_t v = 0; v < before; v++) {
-    count += service->variables[v].is_lock;
-  }
-  return count;
 }
 
 static int event(const World *world, int32_t monitor, State *state, const Event *event) {
@@ -48,9 +52,9 @@ static int event(const World *world, int32_t monitor, State *state, const Event 
   if (event->kind != EVENT_LOCK) {
     return SIGN_NOTHING;
   }
-  Cell *setter = &state->cells[first + lock_count(service, event->index)];
+  Cell *setter = &state->cells[first + lock_count(service, event->index) + event->element];
   bool was_set = event->before.sort != SORT_NONE;
-  bool foreign = was_set && event->attempt != 0 && *setter != event->attempt;
+  bool foreign = was_set && event->attempt != 0 && *setter != 0 && *setter != event->attempt;
   *setter = event->after.sort == SORT_NONE ? 0 : event->attempt;
   int raised = was_set && event->attempt != 0 ? SIGN_RAISED : SIGN_NOTHING;
   return raised | (foreign ? SIGN_VIOLATED : SIGN_NOTHING);

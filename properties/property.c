@@ -1,7 +1,8 @@
 #include "properties/property.h"
 
 const Monitor *const property_monitors[PROPERTY_COUNT] = {
-    &monitor_mutual_exclusion, &monitor_fencing, &monitor_lost_update, &monitor_owner_release, &monitor_deadlock,
+    &monitor_mutual_exclusion, &monitor_fencing, &monitor_lost_update, &monitor_owner_release,
+    &monitor_token_order,      &monitor_deadlock,
 };
 
 const char *verdict_name(Verdict verdict) {

@@ -23,9 +23,10 @@ extern const Monitor monitor_mutual_exclusion; /* two holdings inside at one ins
 extern const Monitor monitor_fencing;          /* a write of a holding after one of a later holding */
 extern const Monitor monitor_lost_update;      /* a commit computed from a value that another holding has replaced */
 extern const Monitor monitor_owner_release;    /* a handler frees or overwrites a lock that another attempt has set */
+extern const Monitor monitor_token_order;      /* an entry with a fencing token not greater than an earlier one's */
 extern const Monitor monitor_deadlock;         /* nothing can happen, though a task is not at its end */
 
-#define PROPERTY_COUNT 5
+#define PROPERTY_COUNT 6
 /* All of them, in the order in which reports list them. */
 extern const Monitor *const property_monitors[PROPERTY_COUNT];
 

@@ -1413,6 +1413,9 @@ static void explain_owner_release(Tale *tale) {
   }
   const RunEvent *event = event_at(tale, change);
   int32_t arrival = earlier_in_step(tale, change, RUN_ARRIVE, event->lane);
+  if (arrival == NONE) {
+    return; /* served after it had waited: the last step says enough */
+  }
   Party culprit = {.lane = event_at(tale, arrival)->peer, .entry = NONE, .arrive = arrival, .write = change};
   culprit.name = name_of(tale, culprit.lane);
   culprit.send = sent(tale, arrival);
@@ -1520,7 +1523,11 @@ static const char *event_words(Tale *tale, int32_t moment, int *rank) {
     *rank = 7;
     return words(tale, "the clock of %s is stepped by %s", lane, clock_step(tale, moment));
   case RUN_RESTART: *rank = 7; return words(tale, "%s restarts", lane);
-  case RUN_PAUSE: *rank = 7; return words(tale, "%s is paused", lane);
+  case RUN_PAUSE: *rank = 7; return words(tale, "%s is %sed", lane, strcmp(event->name, "suspend") == 0 ? "suspend" : "paus");
+  case RUN_CUT: *rank = 7; return words(tale, "%s is cut off from %s", lane, peer);
+  case RUN_JOIN: *rank = 6; return words(tale, "%s can reach %s again", lane, peer);
+  case RUN_LOSS: *rank = 7; return words(tale, "%s notices that %s is gone", lane, peer);
+  case RUN_TRIGGER: *rank = 7; return words(tale, "%s runs %s", lane, event->text);
   case RUN_RESUME: *rank = 6; return words(tale, "%s goes on after its pause", lane);
   case RUN_FIRE: *rank = 6; return words(tale, "timer %s of %s fires", event->name, lane);
   case RUN_VARIABLE:
@@ -1572,6 +1579,52 @@ static void explain_last_step(Tale *tale) {
   tale->sentence = words(tale, "It is violated %s%safter %s at %s%s", is_later ? "at " : "",
                          is_later ? words(tale, "%s, ", length(tale, run->end_ns)) : "", best, when(tale, moment),
                          insiders(tale, by_client && event->kind == RUN_ENTER ? event->lane : NONE));
+}
+
+/* --- token order, what is obtainable --------------------------------------------------------------------------------- */
+
+/* The last entry has a fencing token; an earlier one had it, or a larger one. */
+static void explain_token_order(Tale *tale) {
+  int32_t entry = end_of(tale) - 1, earlier = NONE;
+  while (entry >= 0 && event_at(tale, entry)->kind != RUN_ENTER) {
+    entry--;
+  }
+  if (entry < 0) {
+    return;
+  }
+  const RunEvent *last = event_at(tale, entry);
+  int64_t token = g_ascii_strtoll(last->text, NULL, 10);
+  for (int32_t i = 0; i < entry; i++) {
+    const RunEvent *event = event_at(tale, i);
+    if (event->kind == RUN_ENTER && *event->text && g_ascii_strtoll(event->text, NULL, 10) >= token) {
+      earlier = i;
+    }
+  }
+  if (earlier == NONE) {
+    return;
+  }
+  const RunEvent *before = event_at(tale, earlier);
+  tale->lane = last->lane;
+  tale->peer = before->lane;
+  tale->sentence = words(tale, "%s enters with token %s at %s, after %s entered with token %s at %s", name_of(tale, last->lane),
+                         last->text, when(tale, entry), name_of(tale, before->lane), before->text, when(tale, earlier));
+}
+
+/* "obtainable within 30s": nobody has been inside since the last leave, crash or beginning. */
+static void explain_obtainable(Tale *tale, const char *property) {
+  int32_t since = NONE;
+  for (int32_t i = 0; i < end_of(tale); i++) {
+    RunEventKind kind = event_at(tale, i)->kind;
+    bool restarts = kind == RUN_LEAVE || kind == RUN_BEGIN || kind == RUN_RESUME || kind == RUN_CRASH;
+    since = restarts && (since == NONE || kind == RUN_LEAVE || kind == RUN_RESUME) ? i : since;
+  }
+  if (since == NONE) {
+    return;
+  }
+  tale->lane = event_at(tale, since)->lane;
+  int64_t end_ns = MAX(tale->run->end_ns, time_at(tale, end_of(tale) - 1));
+  tale->sentence = words(tale, "Nobody is inside from %s until %s at least, though somebody tries: not %s", when(tale, since),
+                         length(tale, end_ns), property);
 }
 
 /* --- the run
@@ -1648,6 +1701,7 @@ void why_explain(Run *run, const char *property, const char *never_text_or_NULL)
       {"fencing", explain_fencing},
       {"lost_update", explain_lost_update},
       {"owner_release", explain_owner_release},
+      {"token_order", explain_token_order},
       {"deadlock", explain_deadlock},
   };
   Tale tale = tale_begin(run);
@@ -1655,6 +1709,9 @@ void why_explain(Run *run, const char *property, const char *never_text_or_NULL)
     if (strcmp(table[i].property, property) == 0) {
       table[i].explain(&tale);
     }
+  }
+  if (tale.sentence == NULL && end_of(&tale) > 0 && g_str_has_prefix(property, "obtainable ")) {
+    explain_obtainable(&tale, property);
   }
   if (tale.sentence == NULL && end_of(&tale) > 0) {
     explain_last_step(&tale);

@@ -14,7 +14,8 @@ static const struct {
     {RUN_ENTER, BEAT_ENTER, 90, 90},     {RUN_PAUSE, BEAT_PAUSE, 88, 95},   {RUN_REJECT, BEAT_REJECT, 85, 80},
     {RUN_LEAVE, BEAT_LEAVE, 84, 50},     {RUN_RESUME, BEAT_RESUME, 82, 85}, {RUN_RESTART, BEAT_RESTART, 80, 85},
     {RUN_OBSERVE, BEAT_OBSERVE, 70, 55}, {RUN_FIRE, BEAT_FIRE, 60, 30},     {RUN_WAKE, BEAT_WAKE, 20, 12},
-    {RUN_END, BEAT_END, 10, 20},
+    {RUN_TRIGGER, BEAT_TRIGGER, 94, 95}, {RUN_CUT, BEAT_CUT, 88, 95},       {RUN_JOIN, BEAT_JOIN, 82, 60},
+    {RUN_LOSS, BEAT_LOSS, 75, 70},       {RUN_END, BEAT_END, 10, 20},
 };
 
 enum {
@@ -295,7 +296,7 @@ static void pause_clause(const Teller *teller, GString *text, int32_t step, cons
     }
   }
   const char *check = check_before(run, step, event->lane);
-  GString *clause = g_string_new("is paused");
+  GString *clause = g_string_new(strcmp(event->name, "suspend") == 0 ? "is suspended" : "is paused");
   if (length >= 0) {
     g_autofree char *duration = story_duration_text(length);
     g_string_append_printf(clause, " for %s", duration);
@@ -472,6 +473,10 @@ static void major_clause(const Teller *teller, GString *text, int32_t step, cons
     add_clausef(text, "has its clock set %s by %s", is_back ? "back" : "forward", size + is_back);
     break;
   }
+  case RUN_CUT: add_clausef(text, "is cut off from %s", peer); break;
+  case RUN_JOIN: add_clausef(text, "can reach %s again", peer); break;
+  case RUN_LOSS: add_clausef(text, "notices that %s is gone", peer); break;
+  case RUN_TRIGGER: add_clausef(text, "runs %s, as a fault has it", event->text); break;
   case RUN_END: add_clause(text, "is at its end"); break;
   case RUN_COMPARE: {
     g_autofree char *found = check_text("finds", event->text);

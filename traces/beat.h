@@ -22,6 +22,10 @@ typedef enum BeatKind {
   BEAT_CRASH,
   BEAT_RESTART,
   BEAT_CLOCK,
+  BEAT_CUT,
+  BEAT_JOIN,
+  BEAT_TRIGGER,
+  BEAT_LOSS,
   BEAT_LATE, /* a late message arrives */
   BEAT_WAKE,
   BEAT_END,

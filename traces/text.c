@@ -162,12 +162,17 @@ static void append_steps(Report *report, const Beats *beats) {
 
 static void append_tail(const Report *report) {
   const Run *run = report->run;
-  if (run->why_count || report->options->trace_path) {
+  if (run->why_count || report->options->less || report->options->trace_path) {
     g_string_append_c(report->out, '\n');
   }
   for (int32_t i = 0; i < run->why_count; i++) {
     g_string_append(report->out, i ? "     " : "why  ");
     append_sentence(report->out, run->why[i]);
+    g_string_append_c(report->out, '\n');
+  }
+  if (report->options->less) {
+    g_string_append(report->out, "less ");
+    append_sentence(report->out, report->options->less);
     g_string_append_c(report->out, '\n');
   }
   if (report->options->trace_path) {

@@ -11,6 +11,7 @@
 typedef struct TextOptions {
   bool is_full;           /* every step on a line of its own, with all that it changes */
   bool has_colour;        /* SGR colours, by client */
+  const char *less;       /* how much less of the fault would be enough, a sentence; NULL: not known */
   const char *trace_path; /* for the `replay` line; NULL: none */
 } TextOptions;
 

@@ -9,6 +9,8 @@
 
 #define MODEL_SUFFIX ".lk"
 #define SERVICES_FOLDER "services"
+#define BROKEN_FOLDER "broken"
+#define FAMILY_PREFIX "# family:"
 
 static char *program_folder(void) {
   g_autofree char *program = g_file_read_link("/proc/self/exe", NULL);
@@ -85,9 +87,30 @@ char *catalogue_path(const Catalogue *catalogue, const char *name) {
   return g_strconcat(catalogue->folder, "/", name, MODEL_SUFFIX, NULL);
 }
 
-char *catalogue_family(const char *name) {
-  const char *slash = strchr(name, '/');
-  return slash ? g_strndup(name, (size_t)(slash - name)) : g_strdup("protocols");
+char *catalogue_family_of_text(const char *text) {
+  g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+  for (char **line = lines; *line; line++) {
+    g_strstrip(*line);
+    if (g_str_has_prefix(*line, FAMILY_PREFIX)) {
+      const char *family = g_strstrip(*line + strlen(FAMILY_PREFIX));
+      return *family ? g_strdup(family) : NULL;
+    }
+    if (**line && **line != '#' && !g_str_has_prefix(*line, "model ")) {
+      return NULL;
+    }
+  }
+  return NULL;
+}
+
+char *catalogue_family(const Catalogue *catalogue, const char *name) {
+  g_autofree char *path = catalogue_path(catalogue, name);
+  g_autofree char *text = NULL;
+  char *family = g_file_get_contents(path, &text, NULL, NULL) ? catalogue_family_of_text(text) : NULL;
+  return family ? family : g_strdup(CATALOGUE_OTHER);
+}
+
+gboolean catalogue_is_broken(const char *name) {
+  return g_str_has_prefix(name, BROKEN_FOLDER "/");
 }
 
 const char *catalogue_nearest(const Catalogue *catalogue, const char *word) {

@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/check_all.h"
 #include "cli/check_options.h"
 #include "cli/command.h"
 #include "cli/coverage.h"
 #include "cli/folder.h"
+#include "cli/less.h"
 #include "cli/model_file.h"
 #include "cli/outcome.h"
 #include "cli/parameter.h"
@@ -30,6 +32,7 @@ typedef struct Check {
   ResultTable table;
   TextOptions text;
   ReportChoice report;
+  guint64 job_count; /* 0: not given */
 } Check;
 
 /* One model on its way through the check. */
@@ -89,9 +92,7 @@ static gboolean job_begin(Job *job, const Check *check, const char *model, char 
 
 static Outcome *explore(Check *check, Job *job) {
   Program *program = g_ptr_array_steal_index(job->programs, 0);
-  g_autofree char *title =
-      check->options.all ? g_strdup_printf("%s %s", job->file->name, program->scenario) : g_strdup(program->scenario);
-  watch_begin(&check->watch, title);
+  watch_begin(&check->watch, program->scenario);
   Verification *verification = verify(program, &check->verify);
   double seconds = watch_end(&check->watch);
   Outcome *outcome = outcome_new(program, verification, seconds);
@@ -99,15 +100,12 @@ static Outcome *explore(Check *check, Job *job) {
   return outcome;
 }
 
-static void print_outcome(const Check *check, const Job *job, const Outcome *outcome) {
-  if (check->options.as_json) {
-    return;
-  }
-  if (check->options.all) {
-    result_table_brief(&check->table, job->file->name, outcome);
-  } else {
-    result_table_rows(&check->table, outcome);
-  }
+/* --timeout counts anew, for all that is tried. */
+static void find_less(Check *check, Outcome *outcome) {
+  g_autofree char *title = g_strconcat(outcome->program->scenario, ", with less", NULL);
+  watch_begin(&check->watch, title);
+  less_search(outcome, &check->verify);
+  watch_end(&check->watch);
 }
 
 /* Until all is explored, or the user interrupts. */
@@ -119,10 +117,15 @@ static gboolean job_run(Job *job, Check *check, GError **error) {
       return FALSE;
     }
     Outcome *outcome = explore(check, job);
+    if (check->options.less && !watch_was_interrupted()) {
+      find_less(check, outcome);
+    }
     if (!folder_write(&check->folder, outcome, error)) {
       return FALSE;
     }
-    print_outcome(check, job, outcome);
+    if (!check->options.as_json) {
+      result_table_rows(&check->table, outcome);
+    }
   }
   return TRUE;
 }
@@ -133,6 +136,7 @@ static void print_report(const Check *check, const Outcome *outcome, const Claim
   if (in_full) {
     TextOptions options = check->text;
     options.trace_path = claim->trace;
+    options.less = claim->less.text;
     char *text = text_report(run, &options);
     fputs(text, stdout);
     free(text);
@@ -194,24 +198,19 @@ static void print_unchecked(const Job *job) {
   }
 }
 
-static void print_json(const Check *check, const Job *job, const GPtrArray *warnings) {
+static void print_json(const Job *job, const GPtrArray *warnings) {
   g_autoptr(JsonBuilder) builder = json_builder_new();
   result_json_document(builder, job->file->name, job->outcomes, warnings);
-  json_print(builder, !check->options.all);
+  json_print(builder, true);
 }
 
 static void job_print(const Job *job, const Check *check) {
   g_autoptr(GPtrArray) warnings = model_warnings(job);
   if (check->options.as_json) {
-    print_json(check, job, warnings);
+    print_json(job, warnings);
     return;
   }
   g_autoptr(GPtrArray) findings = warnings_gather(job->outcomes);
-  if (check->options.all) {
-    print_warnings(findings);
-    print_warnings(warnings);
-    return;
-  }
   result_table_legend(&check->table, job->outcomes);
   for (guint i = 0; i < job->outcomes->len; i++) {
     print_reports(check, job->outcomes->pdata[i]);
@@ -226,7 +225,7 @@ static void job_print(const Job *job, const Check *check) {
 }
 
 static void print_head(Check *check, const Job *job) {
-  if (check->options.as_json || check->options.all || job->programs->len == 0) {
+  if (check->options.as_json || job->programs->len == 0) {
     return;
   }
   int width = (int)strlen("scenario");
@@ -251,35 +250,6 @@ static ExitCode check_model(Check *check, const char *model, char **scenarios, G
   }
   job_print(&job, check);
   return job_code(&job);
-}
-
-/* A shipped model that is wrong does not keep the others from being checked. */
-static ExitCode check_all(Check *check, GError **error) {
-  const GPtrArray *names = check->catalogue->names;
-  if (!catalogue_is_there(check->catalogue, error)) {
-    return EXIT_INTERNAL;
-  }
-  ExitCode code = EXIT_MET;
-  bool any_wrong = false;
-  check->table.model_width = 8;
-  check->table.scenario_width = 20;
-  for (guint i = 0; i < names->len; i++) {
-    check->table.model_width = MAX(check->table.model_width, (int)strlen(names->pdata[i]));
-  }
-  if (!check->options.as_json) {
-    result_table_brief_head(&check->table);
-  }
-  for (guint i = 0; i < names->len && !watch_was_interrupted(); i++) {
-    g_autoptr(GError) model_error = NULL;
-    ExitCode model_code = check_model(check, names->pdata[i], NULL, &model_error);
-    if (model_error) {
-      fprintf(stderr, "%s: %s\n", (const char *)names->pdata[i], model_error->message);
-      any_wrong = true;
-    } else {
-      code = outcome_worse(code, model_code);
-    }
-  }
-  return any_wrong ? EXIT_DATA : code;
 }
 
 typedef gboolean (*CountParser)(const char *text, guint64 *value);
@@ -331,7 +301,7 @@ static gboolean settle_output(Check *check, GError **error) {
   if (options->emit || options->no_pictures) {
     return folder_formats(options->emit, &check->folder.formats, error);
   }
-  check->folder.formats = folder_default_formats(options->all);
+  check->folder.formats = options->all ? 0 : folder_default_formats();
   return TRUE;
 }
 
@@ -348,6 +318,7 @@ static gboolean settle_limits(Check *check, GError **error) {
                    &check->verify.memory_bytes, error) ||
       !parse_limit("max-states", options->max_states, quantity_parse_count, "20000 or 2M", &check->verify.max_states,
                    error) ||
+      !parse_limit("jobs", options->jobs, quantity_parse_count, "2", &check->job_count, error) ||
       !parse_limit("timeout", options->timeout, parse_duration, "90s or 10m", &timeout_us, error)) {
     return FALSE;
   }
@@ -363,6 +334,10 @@ static gboolean settle_model(const Check *check, char **arguments, GError **erro
     g_set_error_literal(error, COMMAND_ERROR, EXIT_USAGE, "--all takes neither a model nor -p");
     return FALSE;
   }
+  if (!check->options.all && check->options.jobs) {
+    g_set_error_literal(error, COMMAND_ERROR, EXIT_USAGE, "-j goes with --all: one model is searched by one thread");
+    return FALSE;
+  }
   if (!check->options.all && !arguments[0]) {
     g_set_error_literal(error, COMMAND_ERROR, EXIT_USAGE,
                         "check needs a model ('lockstep list' prints those that are shipped), or --all");
@@ -375,11 +350,15 @@ static ExitCode check_settled(Check *check, char **arguments, GError **error) {
   if (!settle_model(check, arguments, error) || !settle_limits(check, error) || !settle_output(check, error)) {
     return EXIT_USAGE;
   }
-  watch_catch_interrupts();
-  check->catalogue = catalogue_open();
-  ExitCode code = check->options.all ? check_all(check, error) : check_model(check, arguments[0], arguments + 1, error);
-  catalogue_free(check->catalogue);
-  if (watch_was_interrupted()) {
+  g_autoptr(Catalogue) catalogue = check->catalogue = catalogue_open();
+  ExitCode code = EXIT_INTERNAL;
+  if (check->options.all) {
+    code = check_all(&check->options, (guint)MIN(check->job_count, G_MAXUINT), check->table.colour, catalogue, error);
+  } else {
+    watch_catch_interrupts();
+    code = check_model(check, arguments[0], arguments + 1, error);
+  }
+  if (code == EXIT_INTERRUPTED || watch_was_interrupted()) {
     fputs("lockstep: interrupted\n", stderr);
     return EXIT_INTERRUPTED;
   }

@@ -9,9 +9,14 @@ gboolean check_options_parse(CheckOptions *o, const Command *command, int argc, 
   const GOptionEntry entries[] = {
       {"param", 'p', 0, G_OPTION_ARG_FILENAME_ARRAY, &o->settings, "Set a parameter of the model (repeatable)",
        "NAME=VALUE"},
-      {"all", 0, 0, NONE, &o->all, "Check every shipped model; prints one line for each scenario", NULL},
+      {"all", 0, 0, NONE, &o->all, "Check every shipped model; prints a line for each scenario and for each model",
+       NULL},
+      {"jobs", 'j', 0, STRING, &o->jobs, "With --all: check so many models at a time (default: the cores at hand)",
+       "N"},
       {"exact", 0, 0, NONE, &o->exact, "Merge zones only where that is exact: slower, for a second look", NULL},
       {"no-symmetry", 0, 0, NONE, &o->no_symmetry, "Do not treat exchangeable clients and servers as one", NULL},
+      {"less", 0, 0, NONE, &o->less, "Search how much less of a violation's one fault is still enough (takes longer)",
+       NULL},
       {"memory", 0, 0, STRING, &o->memory, "Stop a scenario at this much memory (default: 4G)", "SIZE"},
       {"timeout", 0, 0, STRING, &o->timeout, "Stop a scenario after this time, such as 90s or 10m", "TIME"},
       {"max-states", 0, 0, STRING, &o->max_states, "Stop a scenario at so many states", "N"},
@@ -36,8 +41,8 @@ gboolean check_options_parse(CheckOptions *o, const Command *command, int argc, 
 }
 
 void check_options_clear(CheckOptions *options) {
-  char **strings[] = {&options->output, &options->memory, &options->timeout, &options->max_states,
-                      &options->trace,  &options->report, &options->colour};
+  char **strings[] = {&options->output,     &options->jobs,  &options->memory, &options->timeout,
+                      &options->max_states, &options->trace, &options->report, &options->colour};
   for (size_t i = 0; i < G_N_ELEMENTS(strings); i++) {
     g_free(*strings[i]);
   }

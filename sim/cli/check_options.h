@@ -2,12 +2,14 @@
 #ifndef LOCKSTEP_CLI_CHECK_OPTIONS_H
 #define LOCKSTEP_CLI_CHECK_OPTIONS_H
 
+#include <stdbool.h>
+
 #include "cli/command.h"
 
 typedef struct CheckOptions {
   char **settings, **emit;
-  char *output, *memory, *timeout, *max_states, *trace, *report, *colour; /* NULL: not given */
-  gboolean exact, no_symmetry, no_pictures, as_json, all, allow_undecided, quiet;
+  char *output, *jobs, *memory, *timeout, *max_states, *trace, *report, *colour; /* NULL: not given */
+  gboolean exact, no_symmetry, no_pictures, as_json, all, less, allow_undecided, quiet;
 } CheckOptions;
 
 /* `options` is empty; see command_parse. Clear it in any case. */

@@ -80,10 +80,7 @@ gboolean folder_formats(char **names, unsigned *chosen, GError **error) {
   return TRUE;
 }
 
-unsigned folder_default_formats(bool many) {
-  if (many) {
-    return dot_bits();
-  }
+unsigned folder_default_formats(void) {
   if (has_graphviz()) {
     return dot_bits() | render_bit(0);
   }
@@ -161,7 +158,7 @@ static gboolean write_violation(const Folder *folder, const char *where, Claim *
   g_autofree char *stem = free_stem(claim->property, files);
   g_autofree char *trace_name = g_strconcat(stem, TRACE_SUFFIX, NULL);
   claim->trace = g_build_filename(where, trace_name, NULL);
-  TextOptions options = {.trace_path = claim->trace};
+  TextOptions options = {.trace_path = claim->trace, .less = claim->less.text};
   TraceMeta meta = {.tool_version = (char *)LOCKSTEP_VERSION, .model_hash = (char *)folder->model->hash};
   unsigned wanted = folder->formats | trace_bit((int32_t)(trace_format_find(TRACE_NAME) - trace_formats));
   for (int32_t i = 0; i < trace_format_count; i++) {

@@ -25,9 +25,9 @@ typedef struct Folder {
 
 /* The formats of --emit, as a bit set; fails with EXIT_USAGE for an unknown name or one that cannot be made here. */
 gboolean folder_formats(char **names, unsigned *chosen, GError **error);
-/* What is written when --emit is not given: dot, and svg where Graphviz is at hand (says on stderr when it is not) and
- * the models are not many. */
-unsigned folder_default_formats(bool many);
+/* What is written when --emit is not given: dot, and svg where Graphviz is at hand (says on stderr when it is
+ * not). */
+unsigned folder_default_formats(void);
 /* The formats, a line each; caller frees. */
 char *folder_formats_help(void);
 

@@ -136,7 +136,7 @@ static gboolean settle_output(Fuzz *fuzz, GError **error) {
   if (o->emit || o->no_pictures) {
     return folder_formats(o->emit, &fuzz->folder.formats, error);
   }
-  fuzz->folder.formats = folder_default_formats(false);
+  fuzz->folder.formats = folder_default_formats();
   return TRUE;
 }
 

@@ -9,7 +9,7 @@
 #include "cli/config.h"
 #include "cli/terminal.h"
 
-static const Command *const commands[] = {&check_command, &dump_command, &fuzz_command, &list_command, &replay_command};
+static const Command *const commands[] = {&check_command, &dump_command, &fuzz_command, &list_command, &new_command, &replay_command};
 
 static void print_help(FILE *out) {
   fputs(

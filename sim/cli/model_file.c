@@ -48,14 +48,8 @@ static char *find_model(const Catalogue *catalogue, const char *argument, char *
   return NULL;
 }
 
-static Model *parse(const Catalogue *catalogue, const char *path, char hash[MODEL_HASH_BYTES], GError **error) {
-  g_autofree char *text = NULL;
-  gsize text_bytes = 0;
-  g_autoptr(GError) read_error = NULL;
-  if (!g_file_get_contents(path, &text, &text_bytes, &read_error)) {
-    g_set_error_literal(error, COMMAND_ERROR, EXIT_DATA, read_error->message);
-    return NULL;
-  }
+static Model *parse(const Catalogue *catalogue, const char *path, const char *text, size_t text_bytes,
+                    char hash[MODEL_HASH_BYTES]) {
   Reading reading = {.catalogue = catalogue, .folder = g_path_get_dirname(path), .hash = XXH64_createState()};
   XXH64_reset(reading.hash, 0);
   XXH64_update(reading.hash, text, text_bytes);
@@ -64,6 +58,17 @@ static Model *parse(const Catalogue *catalogue, const char *path, char hash[MODE
   XXH64_freeState(reading.hash);
   g_free(reading.folder);
   return model;
+}
+
+static Model *parse_file(const Catalogue *catalogue, const char *path, char hash[MODEL_HASH_BYTES], GError **error) {
+  g_autofree char *text = NULL;
+  gsize text_bytes = 0;
+  g_autoptr(GError) read_error = NULL;
+  if (!g_file_get_contents(path, &text, &text_bytes, &read_error)) {
+    g_set_error_literal(error, COMMAND_ERROR, EXIT_DATA, read_error->message);
+    return NULL;
+  }
+  return parse(catalogue, path, text, text_bytes, hash);
 }
 
 static gboolean is_right(const Model *model, GError **error) {
@@ -86,7 +91,7 @@ ModelFile *model_file_open(const Catalogue *catalogue, const char *argument, GEr
   }
   g_autoptr(ModelFile) file = g_new0(ModelFile, 1);
   file->argument = g_strdup(argument);
-  file->model = parse(catalogue, path, file->hash, error);
+  file->model = parse_file(catalogue, path, file->hash, error);
   if (!file->model || !is_right(file->model, error)) {
     return NULL;
   }
@@ -163,4 +168,15 @@ Program *model_file_compile(const ModelFile *file, int32_t scenario, char **sett
     free(text);
   }
   return program;
+}
+
+gboolean model_file_would_do(const Catalogue *catalogue, const char *path, const char *text, GError **error) {
+  g_autoptr(ModelFile) file = g_new0(ModelFile, 1);
+  file->model = parse(catalogue, path, text, strlen(text), file->hash);
+  gboolean right = is_right(file->model, error);
+  for (int32_t i = 0; right && i < model_scenario_count(file->model); i++) {
+    g_autoptr(Program) program = model_file_compile(file, i, NULL, error);
+    right = program != NULL;
+  }
+  return right;
 }

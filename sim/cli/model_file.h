@@ -31,5 +31,7 @@ gboolean model_file_has_scenarios(const ModelFile *file, GError **error);
 int32_t model_file_scenario(const ModelFile *file, const char *name, GError **error);
 /* `settings` are strings "NAME=VALUE", NULL-terminated, or NULL. */
 Program *model_file_compile(const ModelFile *file, int32_t scenario, char **settings, GError **error);
+/* Whether `text` would be a right model, in all its scenarios, if it stood in a file at `path`; EXIT_DATA when not. */
+gboolean model_file_would_do(const Catalogue *catalogue, const char *path, const char *text, GError **error);
 
 #endif

@@ -2,14 +2,22 @@
 
 #include <string.h>
 
+static bool is_about(const Expectation *expected, const PropertyResult *result) {
+  if (expected->obtainable != NO_INDEX || result->obtainable != NO_INDEX) {
+    return expected->obtainable == result->obtainable;
+  }
+  return expected->is_never == result->is_never && strcmp(expected->property, result->name) == 0;
+}
+
+/* What `all` speaks of: everything that the model can violate but for what is obtainable. */
 static const Expectation *find_expectation(const Program *program, const PropertyResult *result) {
   const Expectation *of_all = NULL;
   for (int32_t i = 0; i < program->expectation_count; i++) {
     const Expectation *expected = &program->expectations[i];
-    if (expected->is_never == result->is_never && strcmp(expected->property, result->name) == 0) {
+    if (is_about(expected, result)) {
       return expected;
     }
-    if (!expected->is_never && strcmp(expected->property, "all") == 0) {
+    if (!expected->is_never && strcmp(expected->property, "all") == 0 && result->obtainable == NO_INDEX) {
       of_all = expected;
     }
   }
@@ -35,8 +43,7 @@ static Met judge(const PropertyResult *result, const Expectation *expected) {
 
 static bool was_checked(const Verification *verification, const Expectation *expected) {
   for (int32_t i = 0; i < verification->property_count; i++) {
-    const PropertyResult *result = &verification->properties[i];
-    if (expected->is_never == result->is_never && strcmp(expected->property, result->name) == 0) {
+    if (is_about(expected, &verification->properties[i])) {
       return true;
     }
   }
@@ -53,12 +60,14 @@ Outcome *outcome_new(Program *program, Verification *verification, double second
   for (int32_t i = 0; i < verification->property_count; i++) {
     const PropertyResult *result = &verification->properties[i];
     const Expectation *expected = find_expectation(program, result);
-    outcome->claims[outcome->claim_count++] = (Claim){result->name, result, expected, judge(result, expected), NULL};
+    outcome->claims[outcome->claim_count++] =
+        (Claim){.property = result->name, .result = result, .expected = expected, .met = judge(result, expected)};
   }
   for (int32_t i = 0; i < program->expectation_count; i++) {
     const Expectation *expected = &program->expectations[i];
     if (!was_checked(verification, expected)) {
-      outcome->claims[outcome->claim_count++] = (Claim){expected->property, NULL, expected, MET_UNDECIDED, NULL};
+      outcome->claims[outcome->claim_count++] =
+          (Claim){.property = expected->property, .expected = expected, .met = MET_UNDECIDED};
     }
   }
   return outcome;
@@ -69,9 +78,18 @@ void outcome_free(Outcome *outcome) {
   verification_free(outcome->verification);
   for (int32_t i = 0; i < outcome->claim_count; i++) {
     g_free(outcome->claims[i].trace);
+    g_free(outcome->claims[i].less.text);
   }
   g_free(outcome->claims);
   g_free(outcome);
+}
+
+uint32_t claim_steps(const Claim *claim) {
+  return (uint32_t)claim->result->run->step_count;
+}
+
+uint32_t claim_strikes_inside(const Claim *claim) {
+  return claim->result->steps - claim_steps(claim);
 }
 
 bool outcome_is_complete(const Outcome *outcome) {

@@ -15,12 +15,20 @@
 
 typedef enum Met { MET_NO_CLAIM, MET_YES, MET_NO, MET_UNDECIDED } Met;
 
+/* How much less of its fault a violation could do with (less.h). */
+typedef struct Less {
+  char *text;        /* "a pause of 4,740 ms is enough; with 4,739 ms it is proved"; NULL: was not asked */
+  int64_t enough_us; /* still violated */
+  int64_t proved_us; /* no longer; -1: not known, or the scenario allows no less */
+} Less;
+
 typedef struct Claim {
   const char *property;         /* its name, or the text of a never */
   const PropertyResult *result; /* NULL: was not checked */
   const Expectation *expected;  /* NULL: nothing is claimed */
   Met met;
   char *trace; /* the file that its run was written to; NULL: none */
+  Less less;
 } Claim;
 
 typedef struct Outcome {
@@ -35,6 +43,11 @@ typedef struct Outcome {
 /* Takes both over. */
 Outcome *outcome_new(Program *program, Verification *verification, double seconds);
 void outcome_free(Outcome *outcome);
+
+/* Of a violation: the steps that one counts in its report. */
+uint32_t claim_steps(const Claim *claim);
+/* … and the pauses and crashes that strike inside a step; the cost of the run counts each as a step of its own. */
+uint32_t claim_strikes_inside(const Claim *claim);
 
 /* The search was finished, and every property that applies has its verdict. */
 bool outcome_is_complete(const Outcome *outcome);

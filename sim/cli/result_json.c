@@ -34,12 +34,40 @@ static void set_met(JsonBuilder *builder, Met met) {
   }
 }
 
-static void set_cost(JsonBuilder *builder, const char *name, const PropertyResult *result, uint32_t value) {
-  if (result && result->verdict == VERDICT_VIOLATED) {
-    set_count(builder, name, value);
-  } else {
-    json_set_string(builder, name, NULL);
+static void add_cost(JsonBuilder *builder, const Claim *claim) {
+  bool is_violated = claim->result && claim->result->verdict == VERDICT_VIOLATED;
+  const struct {
+    const char *name;
+    uint32_t value;
+  } figures[] = {
+      {"faults", is_violated ? claim->result->faults : 0},
+      {"steps", is_violated ? claim_steps(claim) : 0},
+      {"strikes_inside", is_violated ? claim_strikes_inside(claim) : 0},
+  };
+  for (size_t i = 0; i < G_N_ELEMENTS(figures); i++) {
+    if (is_violated) {
+      set_count(builder, figures[i].name, figures[i].value);
+    } else {
+      json_set_string(builder, figures[i].name, NULL);
+    }
   }
+}
+
+static void add_less(JsonBuilder *builder, const Less *less) {
+  json_builder_set_member_name(builder, "less");
+  if (!less->text) {
+    json_builder_add_null_value(builder);
+    return;
+  }
+  json_builder_begin_object(builder);
+  json_set_string(builder, "text", less->text);
+  set_count(builder, "enough_us", (uint64_t)less->enough_us);
+  if (less->proved_us >= 0) {
+    set_count(builder, "proved_us", (uint64_t)less->proved_us);
+  } else {
+    json_set_string(builder, "proved_us", NULL);
+  }
+  json_builder_end_object(builder);
 }
 
 static void add_property(JsonBuilder *builder, const Claim *claim) {
@@ -50,8 +78,8 @@ static void add_property(JsonBuilder *builder, const Claim *claim) {
   set_bool(builder, "vacuous", result && result->vacuous);
   json_set_string(builder, "expected", !claim->expected ? NULL : claim->expected->holds ? "holds" : "broken");
   set_met(builder, claim->met);
-  set_cost(builder, "faults", result, result ? result->faults : 0);
-  set_cost(builder, "steps", result, result ? result->steps : 0);
+  add_cost(builder, claim);
+  add_less(builder, &claim->less);
   json_set_string(builder, "trace", claim->trace);
   json_set_string(builder, "note", result ? result->note : "not checked");
   json_builder_end_object(builder);

@@ -6,7 +6,7 @@
 #include "cli/quantity.h"
 #include "cli/terminal.h"
 
-enum { PROPERTY_WIDTH = 18, VERDICT_WIDTH = 12, DETAIL_WIDTH = 20, CLAIMS_WIDTH = 10, STATES_WIDTH = 12 };
+enum { PROPERTY_WIDTH = 18, VERDICT_WIDTH = 12, DETAIL_WIDTH = 20 };
 
 typedef struct Look {
   const char *text;
@@ -44,10 +44,11 @@ static void put_line(const ResultTable *table, Ink ink, int indent, const char *
 }
 
 /* What a verdict does not say by itself: the cost of the run, or the bound of the proof. */
-static char *detail_text(const Outcome *outcome, const PropertyResult *result) {
+static char *detail_text(const Outcome *outcome, const Claim *claim) {
+  const PropertyResult *result = claim->result;
   if (result->verdict == VERDICT_VIOLATED) {
     g_autofree char *faults = quantity_of(result->faults, "fault");
-    g_autofree char *steps = quantity_of(result->steps, "step");
+    g_autofree char *steps = quantity_of(claim_steps(claim), "step");
     return g_strdup_printf("%s, %s", faults, steps);
   }
   if (result->verdict != VERDICT_PROVED) {
@@ -78,7 +79,7 @@ void result_table_head(const ResultTable *table) {
 static void put_claim(const ResultTable *table, const Outcome *outcome, const Claim *claim, const char *scenario) {
   static const Look unchecked = {"not checked", INK_OPEN};
   const Look *look = claim->result ? &verdict_looks[claim->result->verdict] : &unchecked;
-  g_autofree char *detail = claim->result ? detail_text(outcome, claim->result) : g_strdup("");
+  g_autofree char *detail = claim->result ? detail_text(outcome, claim) : g_strdup("");
   g_autofree char *claimed = claim_text(table, claim);
   GString *line = g_string_new(NULL);
   put(table, line, INK_STRONG, scenario, table->scenario_width);
@@ -188,50 +189,4 @@ void result_table_sum(const GPtrArray *outcomes) {
   if (unclaimed) {
     printf("%s%s that no claim speaks of\n", claimed ? "" : "\n", violations);
   }
-}
-
-void result_table_brief_head(const ResultTable *table) {
-  GString *line = g_string_new(NULL);
-  put(table, line, INK_FAINT, "model", table->model_width);
-  put(table, line, INK_FAINT, "scenario", table->scenario_width);
-  put(table, line, INK_FAINT, "claims met", CLAIMS_WIDTH);
-  put(table, line, INK_FAINT, "states", STATES_WIDTH);
-  put(table, line, INK_FAINT, "time", 0);
-  end_line(line);
-}
-
-static void put_shortfall(const ResultTable *table, const Claim *claim) {
-  const char *verdict = claim->result ? verdict_looks[claim->result->verdict].text : "not checked";
-  const char *vacuous = claim->result && claim->result->vacuous ? ", but nothing ever happened" : "";
-  g_autofree char *line = g_strdup_printf("%s: claimed that it %s, %s%s", claim->property,
-                                          claim->expected->holds ? "holds" : "is broken", verdict, vacuous);
-  put_line(table, met_looks[claim->met].ink, 4, line);
-}
-
-static char *brief_claims(const Outcome *outcome) {
-  int32_t claimed = outcome->claim_count - outcome_count(outcome, MET_NO_CLAIM);
-  if (claimed == 0) {
-    return g_strdup(outcome_first_violation(outcome) ? "violated" : outcome_is_complete(outcome) ? "-" : "undecided");
-  }
-  return g_strdup_printf("%d of %d", outcome_count(outcome, MET_YES), claimed);
-}
-
-void result_table_brief(const ResultTable *table, const char *model, const Outcome *outcome) {
-  static const Ink inks[] = {[EXIT_MET] = INK_GOOD, [EXIT_NOT_MET] = INK_BAD, [EXIT_UNDECIDED] = INK_OPEN};
-  g_autofree char *claims = brief_claims(outcome);
-  g_autofree char *states = quantity_count(outcome->verification->discrete);
-  g_autofree char *seconds = quantity_seconds(outcome->seconds);
-  GString *line = g_string_new(NULL);
-  put(table, line, INK_STRONG, model, table->model_width);
-  put(table, line, INK_PLAIN, outcome->program->scenario, table->scenario_width);
-  put(table, line, inks[outcome_code(outcome)], claims, CLAIMS_WIDTH);
-  put(table, line, INK_PLAIN, states, STATES_WIDTH);
-  put(table, line, INK_PLAIN, seconds, 0);
-  end_line(line);
-  for (int32_t i = 0; i < outcome->claim_count; i++) {
-    if (outcome->claims[i].met == MET_NO || outcome->claims[i].met == MET_UNDECIDED) {
-      put_shortfall(table, &outcome->claims[i]);
-    }
-  }
-  fflush(stdout);
 }

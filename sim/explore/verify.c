@@ -290,7 +290,9 @@ static void convict_with_exact_clocks(Verifier *verifier, int32_t property) {
 static void decide_property(Verifier *verifier, int32_t property) {
   PropertyResult *result = &verifier->result->properties[property];
   result->name = g_strdup(property_name(verifier, property));
-  result->is_never = property >= verifier->world->monitor_count;
+  int32_t obtainable = property - (property_count(verifier) - verifier->program->obtainable_count);
+  result->obtainable = obtainable >= 0 ? obtainable : NO_INDEX;
+  result->is_never = property >= verifier->world->monitor_count && obtainable < 0;
   if (!is_applicable(verifier, property)) {
     result->verdict = VERDICT_NOT_APPLICABLE;
   } else if (verifier->exploration == NULL || !(exploration_hit_set(verifier->exploration) >> property & 1)) {

@@ -24,11 +24,12 @@ typedef struct VerifyOptions {
 } VerifyOptions;
 
 typedef struct PropertyResult {
-  char *name;                   /* "mutual_exclusion", or the text of a never */
-  bool is_never;
+  char *name;                   /* "mutual_exclusion", "obtainable within 30s", or the text of a never */
+  bool is_never;                /* or of an assertion */
+  int32_t obtainable;           /* index into Program.obtainables; NO_INDEX: it is no such claim */
   Verdict verdict;
   bool vacuous;                 /* proved, but its event never happened */
-  uint32_t faults, steps;       /* violated: of the run */
+  uint32_t faults, steps;       /* violated: the cost that the search went by; a fault inside a step is a step of its own */
   Run *run;                     /* violated: the confirmed run; else NULL */
   char *note;                   /* why it is undecided, in words; "" */
 } PropertyResult;

@@ -33,11 +33,11 @@ typedef enum ExprKind {
   EXPR_BOOL,       /* number */
   EXPR_NONE,
   EXPR_FRESH,
-  EXPR_NOW,
+  EXPR_NOW,        /* number: 1 on the wall clock */
   EXPR_ME,
   EXPR_CALLER,
   EXPR_NAME,       /* name */
-  EXPR_INDEX,      /* left[right]; left is a name or `client` */
+  EXPR_INDEX,      /* left[right]; left is a name, `client` or a field */
   EXPR_SLICE,      /* left[right..third] */
   EXPR_FIELD,      /* left.name */
   EXPR_NOT,        /* left */
@@ -46,9 +46,10 @@ typedef enum ExprKind {
   EXPR_BINARY,     /* left op right */
   EXPR_IS,         /* left is name */
   EXPR_AGE,        /* age(left) */
-  EXPR_ARMED,      /* name armed */
+  EXPR_ARMED,      /* name armed, name[left] armed */
   EXPR_QUANTIFIER, /* quantifier(name in left[..third] : right) */
   EXPR_ASK,        /* call */
+  EXPR_LIST,       /* items: of servers, as the value of a parameter */
 } ExprKind;
 
 typedef enum Quantifier { QUANTIFIER_COUNT, QUANTIFIER_ANY, QUANTIFIER_ALL, QUANTIFIER_MIN, QUANTIFIER_MAX } Quantifier;
@@ -60,12 +61,13 @@ typedef enum BinaryOp {
 
 typedef struct Call {
   Span span;
-  bool to_all;     /* tell all node.h() */
+  bool to_all;     /* tell all node.h(), ask all node.h() */
   Expr *target;
   Name handler;
   Expr **args;
   int32_t arg_count;
   Expr *within;    /* NULL: for ever */
+  Expr *wanted, *until; /* ask all … count wanted until until */
 } Call;
 
 struct Expr {
@@ -80,6 +82,8 @@ struct Expr {
   Name name;
   Expr *left, *right, *third;
   Call *call;
+  Expr **items;
+  int32_t item_count;
 };
 
 typedef struct Block {
@@ -104,11 +108,14 @@ typedef enum StmtKind {
   STMT_TELL,     /* call */
   STMT_WAIT,     /* value..high, until */
   STMT_YIELD,
-  STMT_CRITICAL, /* fence in value or NULL, body */
+  STMT_CRITICAL, /* resource, permits, fence in value: NULL where not said; body */
   STMT_RUN,      /* targets[0](args): a `def` */
   STMT_REPLY,    /* args */
   STMT_TIMER_IN, /* targets[0] in value */
   STMT_TIMER_OFF,
+  STMT_CHOOSE,   /* arms */
+  STMT_PICK,     /* pick targets[0] in value[..high] */
+  STMT_ASSERT,   /* assert value text */
   STMT_OBSERVE,
   STMT_COMMIT,
 } StmtKind;
@@ -117,12 +124,18 @@ struct Stmt {
   StmtKind kind;
   Span span;        /* of its first line: what a diagnostic underlines */
   Name *targets;
+  Expr **indices;   /* of each target, NULL where there is none; the whole list may be NULL */
   int32_t target_count;
   Expr **args;
   int32_t arg_count;
   Expr *value, *high, *until;
   Call *call;
   Block body, other;
+  Block *arms;
+  int32_t arm_count;
+  Expr *resource, *permits;
+  bool is_shared;
+  Name text;
 };
 
 typedef struct TypeExpr {
@@ -137,18 +150,22 @@ typedef struct VarDecl {
   TypeExpr type;
   Expr *initial;    /* NULL: not said */
   bool is_lock;
+  Expr *index;      /* what an array is over: a number, clients or servers; NULL: no array */
 } VarDecl;
 
 typedef struct TimerDecl {
   Name name;
   bool on_wall;
+  Expr *index;
 } TimerDecl;
 
-typedef struct HandlerDecl { /* a handler, a script, a `def`, or what comes after a timer */
+typedef struct HandlerDecl { /* a handler, a script, a `def`, a task, a notice, or what comes after a timer */
   Name service;     /* of a script */
   Name name;
   Name *params;
   int32_t param_count;
+  Expr *guard;      /* `when`; NULL: none */
+  bool keeps;
   Block body;
   Span span;
 } HandlerDecl;
@@ -160,6 +177,7 @@ typedef struct ServiceDecl {
   TimerDecl *timers;       int32_t timer_count;
   HandlerDecl **handlers;  int32_t handler_count; /* scripts of the model are added */
   HandlerDecl **afters;    int32_t after_count;
+  HandlerDecl *lost;       /* `on lost(c)`; NULL */
 } ServiceDecl;
 
 typedef struct ParamDecl {
@@ -178,6 +196,8 @@ typedef struct ClientDecl {
   Expr *count;
   VarDecl *variables;    int32_t variable_count;
   HandlerDecl **defs;    int32_t def_count;
+  HandlerDecl **tasks;   int32_t task_count; /* 0: the body is the only one */
+  HandlerDecl **notices; int32_t notice_count;
   Block body;
   Span span;
 } ClientDecl;
@@ -188,20 +208,28 @@ typedef struct NeverDecl {
 } NeverDecl;
 
 typedef enum ItemKind {
-  ITEM_LATENCY, ITEM_STARTS, ITEM_FAULT, ITEM_CLIENTS, ITEM_ROUNDS, ITEM_SET, ITEM_EXPECT,
+  ITEM_LATENCY, ITEM_STARTS, ITEM_DETECT, ITEM_FAULT, ITEM_CLIENTS, ITEM_ROUNDS, ITEM_SET, ITEM_EXPECT,
 } ItemKind;
 
 typedef struct ScenarioItem {
   ItemKind kind;
   Span span;
   FaultKind fault;  /* crash: FAULT_CRASH_CLIENT until the target is known */
-  Expr *value;      /* count of a fault, value of a set, clients, rounds, bound of `obtainable` */
+  Expr *value;      /* count of a fault, value of a set, clients, rounds, bound of `obtainable`; NULL: not said */
   Expr *target;     /* NULL: all */
+  Name task;        /* client.TASK; no text: the whole client */
+  Expr *from;       /* cut … from SERVER */
   Expr *lo, *hi;    /* window; NULL: not said */
   Expr *by;
-  bool loses_memory;
-  Span losing_span;
+  Span losing_span; /* crash: no end: nothing is said of what it loses */
+  FaultMemory memory;
+  Expr *durable;    /* losing last d */
+  bool is_silent;
+  int64_t drift_ppm;
+  Span drift_span;
+  Call *call;       /* trigger */
   Name name;        /* set NAME = …; expect PROPERTY … */
+  Name kind_name;   /* expect obtainable by KIND; no text: any */
   bool is_text;     /* expect "…" */
   bool holds;
 } ScenarioItem;
@@ -220,6 +248,7 @@ typedef struct ModelDecl {
   ServiceDecl **services;    int32_t service_count; /* written in the model itself, then the used ones */
   HandlerDecl **scripts;     int32_t script_count;
   ParamDecl *params;         int32_t param_count;
+  VarDecl *ghosts;           int32_t ghost_count;
   ServerDecl *servers;       int32_t server_count;
   ClientDecl **clients;      int32_t client_count;
   NeverDecl *nevers;         int32_t never_count;

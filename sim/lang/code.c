@@ -12,8 +12,15 @@ int32_t code_emit(Compiler *c, Opcode op, int32_t index, int32_t operand, Span s
   }
   Instr instr = {.op = (uint8_t)op, .index = (int16_t)index, .operand = operand, .span = span};
   vec_push(&c->code, instr);
-  c->dead = op == OP_JUMP || op == OP_STOP || op == OP_RETURN || op == OP_REPLY || op == OP_DONE;
+  c->dead = op == OP_JUMP || op == OP_STOP || op == OP_END || op == OP_RETURN || op == OP_REPLY || op == OP_DONE;
   return (int32_t)c->code.count - 1;
+}
+
+void code_emit_element(Compiler *c, Opcode op, int32_t index, int32_t operand, bool is_indexed, Span span) {
+  int32_t pc = code_emit(c, op, index, operand, span);
+  if (pc != NO_INDEX) {
+    c->code.items[pc].is_indexed = is_indexed;
+  }
 }
 
 void code_push(Compiler *c, Sort sort, int64_t value, Span span) {

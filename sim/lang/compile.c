@@ -8,6 +8,7 @@
 
 #define SERVICE_TIMERS_MAX 16
 #define SERVICE_HANDLERS_MAX 256
+#define INFERENCE_ROUNDS 64
 
 /* The model: parsing, and what can be said without a scenario. */
 
@@ -124,6 +125,23 @@ static void check_service(Model *model, const ServiceDecl *service) {
   }
 }
 
+/* Tasks and notices of a client. */
+static void check_activities(Model *model, const ClientDecl *client) {
+  NameSet names = name_set(model->diagnostics);
+  for (int32_t t = 0; t < client->task_count; t++) {
+    name_set_add(&names, &client->tasks[t]->name);
+  }
+  name_set_free(&names);
+  names = name_set(model->diagnostics);
+  for (int32_t n = 0; n < client->notice_count; n++) {
+    name_set_add(&names, &client->notices[n]->name);
+  }
+  name_set_free(&names);
+  if (client->task_count > PROGRAM_TASKS_MAX) {
+    diagnostics_error(model->diagnostics, client->tasks[PROGRAM_TASKS_MAX]->span, "a client has at most %d tasks", PROGRAM_TASKS_MAX);
+  }
+}
+
 static void check_names(Model *model) {
   const ModelDecl *decl = model->decl;
   for (int32_t i = 0; i < decl->service_count; i++) {
@@ -148,6 +166,7 @@ static void check_names(Model *model) {
       name_set_add(&names, &decl->clients[i]->defs[d]->name);
     }
     name_set_free(&names);
+    check_activities(model, decl->clients[i]);
   }
 }
 
@@ -202,206 +221,76 @@ const char *model_scenario_text(const Model *model, int32_t scenario) {
   return model->decl->scenarios[scenario]->text;
 }
 
-/* Variables */
-
-static void variable_type(Compiler *c, const TypeExpr *said, Type *type) {
-  *type = (Type){.sort = said->sort, .optional = said->optional, .on_wall = said->on_wall};
-  if (said->sort == SORT_INT) {
-    bool good = compiler_number(c, said->lo, "a range", INT32_MIN, INT32_MAX, &type->lo) &&
-                compiler_number(c, said->hi, "a range", INT32_MIN, INT32_MAX, &type->hi);
-    if (good && type->lo > type->hi) {
-      diagnostics_error(c->diagnostics, said->span, "this range is empty: its end lies before its beginning");
-    }
-  } else if (said->sort == SORT_BOOL) {
-    type->hi = 1;
-  } else if (said->sort == SORT_CLIENT) {
-    type->hi = c->program->client_count - 1;
-  } else if (said->sort == SORT_SERVER) {
-    type->hi = c->program->server_count - 1;
-  }
-}
-
-/* The value of a variable that is given none. */
-static void default_initial(Variable *variable) {
-  const Type *type = &variable->type;
-  if (type->sort == SORT_TICKET && !type->optional) {
-    variable->initial_sort = SORT_TICKET;
-    variable->initial = TICKET_BOTTOM;
-  } else if ((type->sort == SORT_INT || type->sort == SORT_BOOL) && !type->optional) {
-    variable->initial_sort = type->sort;
-    variable->initial = type->lo > 0 || type->hi < 0 ? type->lo : 0;
-  }
-}
-
-static void said_initial(Compiler *c, const Expr *said, Variable *variable) {
-  const Type *type = &variable->type;
-  Constant value;
-  bool is_word = said->kind == EXPR_NAME && compiler_find(c, said->name.text) == NULL && type->sort == SORT_REPLY &&
-                 compiler_word_known(c, said->name.text);
-  if (is_word) {
-    variable->initial_sort = SORT_WORD;
-    variable->initial = compiler_word(c, said->name.text);
-    return;
-  }
-  if (!compiler_constant(c, said, "the first value of a variable", &value)) {
-    return;
-  }
-  if (type->sort == SORT_TICKET && value.sort == SORT_INT && value.value == 0) {
-    value = (Constant){.sort = SORT_TICKET, .value = TICKET_BOTTOM};
-  }
-  bool fits = value.sort == SORT_NONE ? type->optional || type->sort == SORT_REPLY
-                                      : value.sort == type->sort || type->sort == SORT_REPLY;
-  if (!fits || value.is_group) {
-    diagnostics_error(c->diagnostics, said->span, "'%s' is %s; it cannot begin as '%s'", variable->name, sort_text(type->sort),
-                      expr_text(c, said));
-  } else if (value.sort == SORT_INT && type->sort == SORT_INT && (value.value < type->lo || value.value > type->hi)) {
-    diagnostics_error(c->diagnostics, said->span, "'%s' lies in %d..%d; this is outside", variable->name, type->lo, type->hi);
-  }
-  variable->initial_sort = value.sort;
-  variable->initial = value.sort == SORT_DURATION ? compiler_duration(c, value.value) : (int32_t)value.value;
-}
-
-static Variable make_variable(Compiler *c, const VarDecl *decl) {
-  Variable variable = {.name = g_strdup(decl->name.text), .extent = {.count = 1}, .initial_sort = SORT_NONE, .is_lock = decl->is_lock,
-                       .span = decl->name.span};
-  variable_type(c, &decl->type, &variable.type);
-  if (decl->initial == NULL) {
-    default_initial(&variable);
-  } else if (decl->type.sort == SORT_STAMP) {
-    diagnostics_error(c->diagnostics, decl->initial->span, "a stamp begins as never taken, which is older than any bound");
-  } else {
-    said_initial(c, decl->initial, &variable);
-  }
-  return variable;
-}
-
-static void push_variables(Compiler *c, const VarDecl *decls, const Variable *variables, int32_t count) {
-  for (int32_t i = 0; i < count; i++) {
-    const Type *type = &variables[i].type;
-    Shape shape = {type->sort, type->optional, type->lo, type->hi};
-    compiler_push_local(c, (Symbol){.name = decls[i].name, .kind = SYMBOL_VARIABLE, .index = i, .shape = shape});
-  }
-}
-
 /* Services */
 
-static int32_t most_replies(const Block *block) {
-  int32_t most = 1;
-  for (int32_t i = 0; i < block->count; i++) {
-    const Stmt *stmt = block->items[i];
-    int32_t here = stmt->kind == STMT_REPLY ? stmt->arg_count : 1;
-    here = MAX(here, MAX(most_replies(&stmt->body), most_replies(&stmt->other)));
-    most = MAX(most, here);
-  }
-  return most;
+static void push_argument(Compiler *c, Name name, int32_t index, Sort sort, const CallFacts *facts) {
+  Shape shape = {.sort = sort, .lo = INT32_MIN, .hi = INT32_MAX};
+  shape.on_wall = facts != NULL && (facts->on_wall >> index & 1);
+  compiler_push_local(c, (Symbol){.name = name, .kind = SYMBOL_ARG, .index = index, .shape = shape});
 }
 
-static bool is_own_name(const ServiceDecl *service, const HandlerDecl *handler, const char *name) {
-  for (int32_t i = 0; i < service->variable_count; i++) {
-    if (strcmp(service->variables[i].name.text, name) == 0) {
-      return true;
-    }
-  }
-  for (int32_t i = 0; i < handler->param_count; i++) {
-    if (strcmp(handler->params[i].text, name) == 0) {
-      return true;
-    }
-  }
-  return false;
+static void compile_guard(Compiler *c, const HandlerDecl *decl, Handler *handler) {
+  c->mode = MODE_GUARD;
+  handler->guard = code_label(c);
+  code_truth_value(c, decl->guard, "a guard");
+  code_emit(c, OP_RETURN, 0, 0, decl->guard->span);
+  c->mode = MODE_HANDLER;
+  c->dead = false;
 }
 
-/* Bare names in a reply that name nothing are words; `let`s are told apart only roughly, which does no harm. */
-static void collect_words(Compiler *c, const ServiceDecl *service, const HandlerDecl *handler, const Block *block) {
-  for (int32_t i = 0; i < block->count; i++) {
-    const Stmt *stmt = block->items[i];
-    collect_words(c, service, handler, &stmt->body);
-    collect_words(c, service, handler, &stmt->other);
-    for (int32_t a = 0; stmt->kind == STMT_REPLY && a < stmt->arg_count; a++) {
-      const Expr *value = stmt->args[a];
-      bool is_word = value->kind == EXPR_NAME && compiler_find(c, value->name.text) == NULL &&
-                     !is_own_name(service, handler, value->name.text);
-      if (is_word && !g_hash_table_contains(c->reply_words, value->name.text)) {
-        g_hash_table_add(c->reply_words, (gpointer)(uintptr_t)value->name.text);
-        vec_push(&c->reply_word_list, value->name.text);
-      }
-    }
-  }
-}
-
-static void declare_handler(const HandlerDecl *decl, Handler *handler) {
-  *handler = (Handler){.name = g_strdup(decl->name.text), .param_count = decl->param_count, .entry = NO_INDEX, .guard = NO_INDEX,
-                       .reply_count = most_replies(&decl->body), .span = decl->span};
-  for (int32_t i = 0; i < decl->param_count; i++) {
-    handler->param_names[i] = g_strdup(decl->params[i].text);
-  }
-}
-
-static void declare_service(Compiler *c, const ServiceDecl *decl, Service *service) {
-  service->name = g_strdup(decl->name.text);
-  service->text = g_strdup(decl->text);
-  service->lost_entry = NO_INDEX;
-  service->handlers = g_new0(Handler, (size_t)decl->handler_count + 1);
-  for (; service->handler_count < decl->handler_count; service->handler_count++) {
-    const HandlerDecl *handler = decl->handlers[service->handler_count];
-    declare_handler(handler, &service->handlers[service->handler_count]);
-    collect_words(c, decl, handler, &handler->body);
-  }
-  service->timers = g_new0(Timer, (size_t)decl->timer_count + 1);
-  for (; service->timer_count < decl->timer_count; service->timer_count++) {
-    const TimerDecl *timer = &decl->timers[service->timer_count];
-    service->timers[service->timer_count] = 
-        (Timer){.name = g_strdup(timer->name.text), .on_wall = timer->on_wall, .extent = {.count = 1}, .entry = NO_INDEX, .span = timer->name.span};
-  }
-  service->variables = g_new0(Variable, (size_t)decl->variable_count + 1);
-  for (; service->variable_count < decl->variable_count; service->variable_count++) {
-    const VarDecl *var = &decl->variables[service->variable_count];
-    if (var->type.sort == SORT_STAMP) {
-      diagnostics_error(c->diagnostics, var->type.span, "a stamp in a service is not supported yet");
-    }
-    service->variables[service->variable_count] = make_variable(c, var);
-  }
-}
-
-static void declare_services(Compiler *c) {
-  Program *program = c->program;
-  program->services = g_new0(Service, (size_t)c->decl->service_count + 1);
-  c->calls = g_new0(Span *, (size_t)c->decl->service_count + 1);
-  for (; program->service_count < c->decl->service_count; program->service_count++) {
-    const ServiceDecl *decl = c->decl->services[program->service_count];
-    c->calls[program->service_count] = g_new0(Span, (size_t)decl->handler_count + 1);
-    declare_service(c, decl, &program->services[program->service_count]);
-  }
-}
-
-static void compile_handler(Compiler *c, const HandlerDecl *decl, Handler *handler) {
-  uint32_t locals = c->locals.count;
-  for (int32_t i = 0; i < decl->param_count; i++) {
-    Sort sort = handler->param_sorts[i];
-    Shape shape = {.sort = sort, .lo = INT32_MIN, .hi = INT32_MAX};
-    compiler_push_local(c, (Symbol){.name = decl->params[i], .kind = SYMBOL_ARG, .index = i, .shape = shape});
-  }
+/* A body that runs from its beginning to its end: where it begins. */
+static int32_t compile_run(Compiler *c, const Block *body, Span span, int32_t *local_count) {
   c->dead = false;
   c->local_count = 0;
-  handler->entry = code_label(c);
-  code_handler_body(c, &decl->body);
-  code_emit(c, OP_DONE, 0, 0, decl->span);
-  handler->local_count = c->local_count;
+  int32_t entry = code_label(c);
+  code_body(c, body);
+  code_emit(c, OP_DONE, 0, 0, span);
+  *local_count = c->local_count;
+  return entry;
+}
+
+static void compile_handler(Compiler *c, const HandlerDecl *decl, Handler *handler, const CallFacts *facts) {
+  uint32_t locals = c->locals.count;
+  for (int32_t i = 0; i < decl->param_count; i++) {
+    push_argument(c, decl->params[i], i, handler->param_sorts[i], facts);
+  }
+  c->dead = false;
+  c->handled = facts;
+  if (decl->guard != NULL) {
+    compile_guard(c, decl, handler);
+  }
+  handler->entry = compile_run(c, &decl->body, decl->span, &handler->local_count);
+  c->handled = NULL;
   c->locals.count = locals;
 }
 
 static void compile_after(Compiler *c, const ServiceDecl *decl, Service *service, const HandlerDecl *after) {
   for (int32_t t = 0; t < decl->timer_count; t++) {
-    if (strcmp(decl->timers[t].name.text, after->name.text) == 0) {
-      c->dead = false;
-      c->local_count = 0;
-      service->timers[t].entry = code_label(c);
-      code_handler_body(c, &after->body);
-      code_emit(c, OP_DONE, 0, 0, after->name.span);
-      service->timers[t].local_count = c->local_count;
-      return;
+    if (strcmp(decl->timers[t].name.text, after->name.text) != 0) {
+      continue;
     }
+    Timer *timer = &service->timers[t];
+    uint32_t locals = c->locals.count;
+    if (timer->extent.is_array != (after->param_count == 1)) {
+      diagnostics_error(c->diagnostics, after->name.span, timer->extent.is_array ? "'%s' is an array; write `after %s[i]`"
+                                                                                : "'%s' is no array; write `after %s`",
+                        timer->name, timer->name);
+    } else if (after->param_count == 1) {
+      push_argument(c, after->params[0], 0, timer->extent.sort, NULL);
+    }
+    timer->entry = compile_run(c, &after->body, after->name.span, &timer->local_count);
+    c->locals.count = locals;
+    return;
   }
   compiler_unknown(c, after->name, "timer");
+}
+
+static void compile_lost(Compiler *c, const HandlerDecl *lost, Service *service) {
+  uint32_t locals = c->locals.count;
+  int32_t local_count;
+  push_argument(c, lost->params[0], 0, SORT_CLIENT, NULL);
+  service->lost_entry = compile_run(c, &lost->body, lost->span, &local_count);
+  c->locals.count = locals;
 }
 
 static void compile_service(Compiler *c, int32_t index) {
@@ -410,17 +299,15 @@ static void compile_service(Compiler *c, int32_t index) {
   c->mode = MODE_HANDLER;
   c->service = index;
   c->locals.count = 0;
-  push_variables(c, decl->variables, service->variables, service->variable_count);
-  for (int32_t i = 0; i < decl->timer_count; i++) {
-    compiler_push_local(c, (Symbol){.name = decl->timers[i].name, .kind = SYMBOL_TIMER, .index = i});
-  }
+  declare_push_variables(c, decl->variables, service->variables, service->variable_count);
+  declare_push_timers(c, decl->timers, service->timers, decl->timer_count);
   for (int32_t i = 0; i < decl->handler_count; i++) {
     Span call = c->calls[index][i];
     if (call.end == 0) {
       continue;
     }
     uint32_t count = diagnostics_count(c->diagnostics);
-    compile_handler(c, decl->handlers[i], &service->handlers[i]);
+    compile_handler(c, decl->handlers[i], &service->handlers[i], &c->facts[index][i]);
     if (diagnostics_count(c->diagnostics) > count) { /* perhaps the arguments are to blame */
       diagnostics_note(c->diagnostics, call, "it is called here");
     }
@@ -428,19 +315,13 @@ static void compile_service(Compiler *c, int32_t index) {
   for (int32_t i = 0; i < decl->after_count; i++) {
     compile_after(c, decl, service, decl->afters[i]);
   }
+  if (decl->lost != NULL) {
+    compile_lost(c, decl->lost, service);
+  }
   c->locals.count = 0;
 }
 
 /* Clients */
-
-static void declare_client_variables(Compiler *c, int32_t index) {
-  const ClientDecl *decl = c->decl->clients[index];
-  ClientKind *kind = &c->program->kinds[index];
-  kind->variables = g_new0(Variable, CLIENT_VARIABLES_MAX);
-  for (; kind->variable_count < decl->variable_count; kind->variable_count++) {
-    kind->variables[kind->variable_count] = make_variable(c, &decl->variables[kind->variable_count]);
-  }
-}
 
 /* A jump to `begin` belongs to the innermost loop that begins there and holds it. Inner loops come first in the list. */
 static bool belongs_to_inner(const Compiler *c, const LoopCheck *loop, int32_t pc) {
@@ -465,7 +346,8 @@ static bool spins(const Compiler *c, const LoopCheck *loop) {
     }
     seen[pc - loop->begin] = true;
     const Instr *instr = &c->code.items[pc];
-    bool rests = instr->op == OP_ASK || instr->op == OP_WAIT || instr->op == OP_YIELD || instr->op == OP_STOP;
+    bool rests = instr->op == OP_ASK || instr->op == OP_ASK_ALL || instr->op == OP_WAIT || instr->op == OP_YIELD ||
+                 instr->op == OP_STOP || instr->op == OP_END;
     bool jumps = instr->op == OP_JUMP || instr->op == OP_JUMP_IF || instr->op == OP_JUMP_UNLESS;
     found = jumps && instr->operand == loop->begin && !belongs_to_inner(c, loop, pc);
     if (jumps) {
@@ -493,26 +375,58 @@ static void check_loops(Compiler *c) {
   c->loop_checks.count = 0;
 }
 
+static const HandlerDecl *notice_of(const ClientDecl *decl, const char *name) {
+  for (int32_t i = 0; i < decl->notice_count; i++) {
+    if (strcmp(decl->notices[i]->name.text, name) == 0) {
+      return decl->notices[i];
+    }
+  }
+  return NULL;
+}
+
+/* `on event` of the client, those that some server tells. */
+static void compile_notices(Compiler *c, const ClientDecl *decl, ClientKind *kind) {
+  const Program *program = c->program;
+  c->mode = MODE_NOTICE;
+  for (int32_t i = 0; i < program->notice_count; i++) {
+    const HandlerDecl *notice = notice_of(decl, program->notices[i].name);
+    kind->notice_entries[i] = NO_INDEX;
+    if (notice == NULL || c->notice_facts[i].call.end == 0) {
+      continue;
+    }
+    uint32_t locals = c->locals.count;
+    int32_t local_count;
+    for (int32_t p = 0; p < notice->param_count; p++) {
+      push_argument(c, notice->params[p], p, program->notices[i].param_sorts[p], &c->notice_facts[i]);
+    }
+    kind->notice_entries[i] = compile_run(c, &notice->body, notice->span, &local_count);
+    c->locals.count = locals;
+  }
+  c->mode = MODE_CLIENT;
+}
+
 static void compile_client(Compiler *c, int32_t index) {
   const ClientDecl *decl = c->decl->clients[index];
   ClientKind *kind = &c->program->kinds[index];
-  uint32_t criticals = c->criticals.count;
   c->mode = MODE_CLIENT;
   c->kind = index;
   c->locals.count = 0;
-  push_variables(c, decl->variables, kind->variables, kind->variable_count);
+  declare_push_variables(c, decl->variables, kind->variables, kind->variable_count);
   for (int32_t i = 0; i < kind->variable_count; i++) {
     vec_push(&c->variables, kind->variables[i]);
   }
   c->hidden_in_use = kind->variable_count == 64 ? UINT64_MAX : (UINT64_C(1) << kind->variable_count) - 1;
   code_client(c, decl);
+  c->body_end[index] = (int32_t)c->code.count;
+  compile_notices(c, decl, kind);
+  c->notices_end[index] = (int32_t)c->code.count;
+  code_append_deferred(c);
   kind->code_end = (int32_t)c->code.count;
   check_loops(c);
   kind->variable_count = (int32_t)c->variables.count;
   for (uint32_t i = 0; i < c->variables.count; i++) {
     kind->variables[i] = c->variables.items[i];
   }
-  kind->enters = kind->tasks[0].enters = c->criticals.count > criticals;
   vec_free(&c->variables);
   c->locals.count = 0;
 }
@@ -526,11 +440,92 @@ static void compile_nevers(Compiler *c) {
     c->dead = false;
     program->nevers[i] = (Never){g_strdup(decl->text.text), code_label(c), decl->text.span};
     program->never_count++;
-    Shape shape = code_value(c, decl->value);
-    if (shape.sort != SORT_BOOL && shape.sort != SORT_REPLY) {
-      diagnostics_error(c->diagnostics, decl->value->span, "a `never` holds a condition, but this is %s", sort_text(shape.sort));
-    }
+    code_truth_value(c, decl->value, "a `never`");
     code_emit(c, OP_RETURN, 0, 0, decl->value->span);
+  }
+}
+
+/* Clients and services together, since servers tell each other and the clients */
+
+static void compile_bodies(Compiler *c) {
+  for (int32_t k = 0; k < c->program->kind_count; k++) {
+    compile_client(c, k);
+  }
+  for (int32_t s = 0; s < c->program->service_count; s++) {
+    compile_service(c, s);
+  }
+}
+
+/* As before compile_bodies, but for what the calls have told. */
+static void forget_bodies(Compiler *c) {
+  for (uint32_t i = 0; i < c->waits.count; i++) {
+    g_free(c->waits.items[i].ages);
+  }
+  for (uint32_t i = 0; i < c->assertions.count; i++) {
+    g_free(c->assertions.items[i].text);
+  }
+  for (int32_t k = 0; k < c->program->kind_count; k++) {
+    ClientKind *kind = &c->program->kinds[k];
+    for (int32_t v = c->decl->clients[k]->variable_count; v < kind->variable_count; v++) {
+      g_free(kind->variables[v].name);
+    }
+    for (int32_t t = 0; t < kind->task_count; t++) {
+      g_free(kind->tasks[t].name);
+    }
+    kind->variable_count = c->decl->clients[k]->variable_count;
+    kind->task_count = 0;
+  }
+  c->code.count = c->waits.count = c->assertions.count = c->criticals.count = c->parallels.count = 0;
+  c->exhausted = false;
+  c->label_at = NO_INDEX;
+}
+
+static bool tells(const Block *block) {
+  for (int32_t i = 0; i < block->count; i++) {
+    const Stmt *stmt = block->items[i];
+    bool found = stmt->kind == STMT_TELL || tells(&stmt->body) || tells(&stmt->other);
+    for (int32_t a = 0; a < stmt->arm_count && !found; a++) {
+      found = tells(&stmt->arms[a]);
+    }
+    if (found) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool servers_tell(const ModelDecl *decl) {
+  bool found = false;
+  for (int32_t s = 0; s < decl->service_count; s++) {
+    const ServiceDecl *service = decl->services[s];
+    for (int32_t i = 0; i < service->handler_count; i++) {
+      found = found || tells(&service->handlers[i]->body);
+    }
+    for (int32_t i = 0; i < service->after_count; i++) {
+      found = found || tells(&service->afters[i]->body);
+    }
+    found = found || (service->lost != NULL && tells(&service->lost->body));
+  }
+  return found;
+}
+
+/* What a handler's arguments are is known from the calls, which lie in the bodies of handlers, too: compiles without a word
+ * until nothing new comes out. What is known only grows, and never by much. */
+static void infer_calls(Compiler *c) {
+  Diagnostics *diagnostics = c->diagnostics;
+  for (int32_t round = 0; round < INFERENCE_ROUNDS; round++) {
+    c->diagnostics = diagnostics_new(c->model->sources);
+    c->facts_changed = false;
+    compile_bodies(c);
+    forget_bodies(c);
+    diagnostics_free(c->diagnostics);
+    if (!c->facts_changed) {
+      break;
+    }
+  }
+  c->diagnostics = diagnostics;
+  if (c->facts_changed) {
+    diagnostics_error(c->diagnostics, c->decl->name.span, "handlers tell each other in a chain that is too long to follow");
   }
 }
 
@@ -557,8 +552,11 @@ static Compiler compiler_new(Model *model, int32_t scenario) {
 static void compiler_free(Compiler *c) {
   for (int32_t i = 0; c->calls != NULL && i < c->decl->service_count; i++) {
     g_free(c->calls[i]);
+    g_free(c->facts[i]);
   }
   g_free(c->calls);
+  g_free(c->facts);
+  g_free(c->notice_facts);
   g_hash_table_destroy(c->global_index);
   g_hash_table_destroy(c->word_index);
   g_hash_table_destroy(c->reply_words);
@@ -567,6 +565,7 @@ static void compiler_free(Compiler *c) {
   vec_free(&c->locals);
   vec_free(&c->deferred);
   vec_free(&c->loop_checks);
+  vec_free(&c->lists); /* their entries are the program's tables */
 }
 
 /* Hands the tables over. They were grown with realloc, and program_free gives them back with free. */
@@ -582,6 +581,10 @@ static void hand_over(Compiler *c) {
   program->wait_count = (int32_t)c->waits.count;
   program->criticals = c->criticals.items;
   program->critical_count = (int32_t)c->criticals.count;
+  program->parallels = c->parallels.items;
+  program->parallel_count = (int32_t)c->parallels.count;
+  program->assertions = c->assertions.items;
+  program->assertion_count = (int32_t)c->assertions.count;
 }
 
 static void compile_all(Compiler *c, const Setting *settings, int32_t setting_count) {
@@ -590,17 +593,20 @@ static void compile_all(Compiler *c, const Setting *settings, int32_t setting_co
   if (diagnostics_any_error(c->diagnostics)) {
     return; /* the rest would stand on sand */
   }
+  declare_lists(c);
   declare_services(c);
+  declare_ghosts(c);
+  declare_notices(c);
   for (int32_t k = 0; k < c->program->kind_count; k++) {
     declare_client_variables(c, k);
   }
-  for (int32_t k = 0; k < c->program->kind_count; k++) {
-    compile_client(c, k);
+  compile_faults(c);
+  if (servers_tell(c->decl)) {
+    infer_calls(c);
   }
-  for (int32_t s = 0; s < c->program->service_count; s++) {
-    compile_service(c, s);
-  }
+  compile_bodies(c);
   compile_nevers(c);
+  hand_over(c); /* what is claimed of the tables is looked up there */
   compile_scenario(c);
   if (!diagnostics_any_error(c->diagnostics)) {
     compile_liveness(c);

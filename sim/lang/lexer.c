@@ -33,6 +33,8 @@ static const struct {
   int64_t us;
 } units[] = {{"us", 1}, {"ms", 1000}, {"s", 1000000}, {"min", 60000000}, {"h", INT64_C(3600000000)}};
 
+#define PERCENT_PPM 10000
+
 const char *token_kind_name(TokenKind kind) {
   switch (kind) {
   case TOKEN_END:
@@ -45,6 +47,8 @@ const char *token_kind_name(TokenKind kind) {
     return "a number";
   case TOKEN_DURATION:
     return "a duration";
+  case TOKEN_PPM:
+    return "a rate";
 #define PUNCTUATION(name, text)                                                                                        \
   case TOKEN_##name:                                                                                                   \
     return "`" text "`";
@@ -161,6 +165,27 @@ static int64_t unit_us(const Lexer *lexer, uint32_t begin) {
   return 0;
 }
 
+/* `0.5%` or `100ppm`: behind the digits of a number. */
+static bool lex_rate_unit(Lexer *lexer, bool is_fraction, int64_t *ppm) {
+  bool is_percent = is_fraction && lexer_sees(lexer, "%");
+  bool is_ppm = lexer_sees(lexer, "ppm") &&
+                (lexer->end - lexer->at == 3 || !(is_letter(lexer->text[lexer->at + 3]) || is_digit(lexer->text[lexer->at + 3])));
+  *ppm = is_percent ? PERCENT_PPM : 1;
+  lexer->at += is_percent ? 1 : is_ppm ? 3 : 0;
+  return is_percent || is_ppm;
+}
+
+static void lex_rate(Lexer *lexer, uint32_t begin, bool fits, int64_t value, int64_t scale) {
+  Span span = lexer_span(lexer, begin);
+  if (!fits) {
+    diagnostics_error(lexer->diagnostics, span, "this rate is too large");
+    value = scale;
+  } else if (value % scale != 0) {
+    diagnostics_error(lexer->diagnostics, span, "this rate is not a whole number of ppm; 1ppm is 0.0001%%");
+  }
+  lexer_push(lexer, TOKEN_PPM, begin, value / scale);
+}
+
 static void lex_number(Lexer *lexer) {
   uint32_t begin = lexer->at;
   int64_t value = 0, scale = 1;
@@ -169,6 +194,12 @@ static void lex_number(Lexer *lexer) {
     is_fraction = true;
     lexer->at++;
     fits = lex_digits(lexer, &value, &scale) && fits;
+  }
+  int64_t ppm;
+  if (lex_rate_unit(lexer, is_fraction, &ppm)) {
+    fits = fits && !__builtin_mul_overflow(value, ppm, &value);
+    lex_rate(lexer, begin, fits, value, scale);
+    return;
   }
   uint32_t unit_begin = lexer->at;
   while (lexer->at < lexer->end && (is_letter(lexer->text[lexer->at]) || is_digit(lexer->text[lexer->at]))) {
@@ -181,7 +212,7 @@ static void lex_number(Lexer *lexer) {
     diagnostics_error(lexer->diagnostics, span, "unknown unit; durations are written in us, ms, s, min or h, as in 50ms");
     value = 1;
   } else if (is_fraction && !has_unit) {
-    diagnostics_error(lexer->diagnostics, span, "a number is a whole number; only a duration has a fraction, as in 1.5s");
+    diagnostics_error(lexer->diagnostics, span, "a number is a whole number; only durations and rates have a fraction, as in 1.5s or 0.5%%");
     value = 1;
   } else if (!fits || (has_unit && __builtin_mul_overflow(value, us, &value)) || (!has_unit && value > INT32_MAX)) {
     diagnostics_error(lexer->diagnostics, span, "this %s is too large", has_unit ? "duration" : "number");

@@ -17,6 +17,7 @@ typedef enum TokenKind {
   TOKEN_STRING,   /* the span includes the quotes */
   TOKEN_NUMBER,   /* value */
   TOKEN_DURATION, /* value in microseconds */
+  TOKEN_PPM,      /* `100ppm`, `0.5%`: value in millionths; `1%` is a number and a `%`, which may be an operator */
 #define PUNCTUATION(name, text) TOKEN_##name,
 #define KEYWORD(name, text) TOKEN_##name,
 #include "lang/tokens.def"

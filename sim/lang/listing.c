@@ -98,9 +98,29 @@ static void put_type(Listing *listing, const Type *type) {
   g_string_append_printf(out, "%s%s", type->optional ? "?" : "", type->on_wall ? " on wall" : "");
 }
 
+/* [3], [client], [node]: what an array is over. */
+static void put_extent(Listing *listing, const Extent *extent) {
+  const Program *program = listing->program;
+  if (!extent->is_array) {
+    return;
+  }
+  const char *name = extent->sort == SORT_SERVER ? program->groups[program->server_group[extent->first]].name : "client";
+  for (int32_t k = 0; k < program->kind_count && extent->sort == SORT_CLIENT; k++) {
+    bool is_kind = program->kinds[k].first == extent->first && program->kinds[k].count == extent->count;
+    name = is_kind ? program->kinds[k].name : name;
+  }
+  if (extent->sort == SORT_INT) {
+    g_string_append_printf(listing->out, "[%d]", extent->count);
+  } else {
+    g_string_append_printf(listing->out, "[%s]", name);
+  }
+}
+
 static void put_variables(Listing *listing, const Variable *variables, int32_t count) {
   for (int32_t i = 0; i < count; i++) {
-    g_string_append_printf(listing->out, "  var %s : ", variables[i].name);
+    g_string_append_printf(listing->out, "  var %s", variables[i].name);
+    put_extent(listing, &variables[i].extent);
+    g_string_append(listing->out, " : ");
     put_type(listing, &variables[i].type);
     if (variables[i].type.sort != SORT_STAMP) {
       g_string_append(listing->out, " = ");
@@ -126,6 +146,10 @@ static const Variable *variables_of(const Listing *listing) {
   return listing->kind != NULL ? listing->kind->variables : listing->service->variables;
 }
 
+static bool is_ghost(const Program *program, int32_t process) {
+  return process == program->client_count + program->server_count;
+}
+
 static const Variable *variables_of_process(const Program *program, int32_t process) {
   return process < program->client_count
              ? program->kinds[program->client_kind[process]].variables
@@ -133,6 +157,10 @@ static const Variable *variables_of_process(const Program *program, int32_t proc
 }
 
 static void put_variable_of(Listing *listing, int32_t process, int32_t variable) {
+  if (is_ghost(listing->program, process)) {
+    g_string_append_printf(listing->out, "ghost %s", listing->program->ghosts[variable].name);
+    return;
+  }
   put_process(listing, process);
   g_string_append_printf(listing->out, ".%s", variables_of_process(listing->program, process)[variable].name);
 }
@@ -167,9 +195,64 @@ static void put_call(Listing *listing, const Instr *instr) {
     g_string_append_len(listing->out, dot + 1, parenthesis > dot + 1 ? parenthesis - dot - 1 : 0);
   }
   g_string_append_printf(listing->out, "/%d", instr->count);
-  if (instr->op == OP_ASK && instr->operand != NO_INDEX) {
+}
+
+static void put_within(Listing *listing, const Instr *instr) {
+  if (instr->operand != NO_INDEX) {
     g_string_append(listing->out, " within ");
     put_duration(listing->out, listing->program->durations_us[instr->operand]);
+  }
+}
+
+static void put_parallel(Listing *listing, const Instr *instr) {
+  const Parallel *parallel = &listing->program->parallels[instr->index];
+  put_call(listing, instr);
+  g_string_append_printf(listing->out, " to %d", parallel->count);
+  put_within(listing, instr);
+  g_string_append(listing->out, " count ");
+  put_value(listing, parallel->wanted_sort, parallel->wanted);
+  if (parallel->until != INT32_MAX) {
+    g_string_append_printf(listing->out, " until %d", parallel->until);
+  }
+}
+
+static void put_table(Listing *listing, const Table *table) {
+  for (int32_t i = 0; i < table->count; i++) {
+    g_string_append_c(listing->out, i == 0 ? '[' : ' ');
+    put_value(listing, table->sort, table->values[i]);
+  }
+  g_string_append_c(listing->out, ']');
+}
+
+static void put_section(Listing *listing, const Instr *instr) {
+  const Critical *critical = &listing->program->criticals[instr->index];
+  const char *separator = "";
+  if (instr->op != OP_ENTER) {
+    return;
+  }
+  if (critical->has_resource) {
+    g_string_append(listing->out, "of resource");
+    separator = " ";
+  }
+  if (critical->is_shared) {
+    g_string_append_printf(listing->out, "%sshared", separator);
+    separator = " ";
+  }
+  if (critical->permits > 1) {
+    g_string_append_printf(listing->out, "%spermit %d", separator, critical->permits);
+    separator = " ";
+  }
+  if (critical->has_fence) {
+    g_string_append_printf(listing->out, "%swith fence", separator);
+  }
+}
+
+/* The variable of the process that runs, or a ghost. */
+static void put_own_variable(Listing *listing, const Instr *instr) {
+  const Variable *variables = instr->op == OP_STORE_GHOST ? listing->program->ghosts : variables_of(listing);
+  g_string_append(listing->out, variables[instr->index].name);
+  if (instr->op == OP_STAMP_COPY) {
+    g_string_append_printf(listing->out, " = %s", variables[instr->operand].name);
   }
 }
 
@@ -191,10 +274,7 @@ static void put_operand(Listing *listing, const Instr *instr) {
     put_value_operand(listing, instr);
     break;
   case OPERAND_VAR:
-    g_string_append(out, variables_of(listing)[instr->index].name);
-    if (instr->op == OP_STAMP_COPY) {
-      g_string_append_printf(out, " = %s", variables_of(listing)[instr->operand].name);
-    }
+    put_own_variable(listing, instr);
     break;
   case OPERAND_OTHER_VAR:
     put_variable_of(listing, instr->operand, instr->index);
@@ -219,6 +299,9 @@ static void put_operand(Listing *listing, const Instr *instr) {
     break;
   case OPERAND_CALL:
     put_call(listing, instr);
+    if (instr->op == OP_ASK) {
+      put_within(listing, instr);
+    }
     break;
   case OPERAND_WAIT:
     if (instr->op == OP_WAIT) {
@@ -226,25 +309,38 @@ static void put_operand(Listing *listing, const Instr *instr) {
     }
     break;
   case OPERAND_CRITICAL:
-    g_string_append(out, instr->op == OP_ENTER && program->criticals[instr->index].has_fence ? "with fence" : "");
+    put_section(listing, instr);
     break;
   case OPERAND_TIMER:
     g_string_append(out, listing->service->timers[instr->index].name);
     break;
   case OPERAND_TABLE:
-  case OPERAND_DURATION:
-  case OPERAND_NOTICE:
-  case OPERAND_PARALLEL:
-  case OPERAND_ASSERTION:
-    g_string_append_printf(out, "%d", instr->index);
+    put_table(listing, &program->tables[instr->index]);
     break;
+  case OPERAND_DURATION:
+    g_string_append(out, "< ");
+    put_duration(out, program->durations_us[instr->operand]);
+    g_string_append(out, instr->index == 1 ? " on wall" : "");
+    break;
+  case OPERAND_NOTICE:
+    g_string_append_printf(out, "%s/%d", program->notices[instr->index].name, instr->count);
+    break;
+  case OPERAND_PARALLEL:
+    put_parallel(listing, instr);
+    break;
+  case OPERAND_ASSERTION:
+    g_string_append_printf(out, "\"%s\"", program->assertions[instr->index].text);
+    break;
+  }
+  if (instr->is_indexed) {
+    g_string_append(out, " []");
   }
 }
 
 /* Code */
 
 static bool may_rest(Opcode op) {
-  return op == OP_PAUSE_POINT || op == OP_ASK || op == OP_WAIT || op == OP_YIELD;
+  return op == OP_PAUSE_POINT || op == OP_ASK || op == OP_ASK_ALL || op == OP_WAIT || op == OP_YIELD;
 }
 
 static void put_instruction(Listing *listing, int32_t pc, uint32_t *line) {
@@ -290,10 +386,12 @@ static int32_t end_of_block(const Program *program, int32_t entry) {
   for (int32_t s = 0; s < program->service_count; s++) {
     for (int32_t h = 0; h < program->services[s].handler_count; h++) {
       CONSIDER(program->services[s].handlers[h].entry);
+      CONSIDER(program->services[s].handlers[h].guard);
     }
     for (int32_t t = 0; t < program->services[s].timer_count; t++) {
       CONSIDER(program->services[s].timers[t].entry);
     }
+    CONSIDER(program->services[s].lost_entry);
   }
   for (int32_t n = 0; n < program->never_count; n++) {
     CONSIDER(program->nevers[n].entry);
@@ -319,7 +417,11 @@ static void put_handler(Listing *listing, const Handler *handler) {
   if (handler->reply_count > 1) {
     g_string_append_printf(out, "  replies up to %d values", handler->reply_count);
   }
-  g_string_append_c(out, '\n');
+  g_string_append(out, handler->guard == NO_INDEX ? "\n" : handler->keeps ? " when … keep\n" : " when …\n");
+  if (handler->guard != NO_INDEX) {
+    put_code(listing, handler->guard, handler->entry);
+    g_string_append(out, "   then\n");
+  }
   put_code(listing, handler->entry, end_of_block(listing->program, handler->entry));
 }
 
@@ -331,7 +433,9 @@ static void put_service(Listing *listing, const Service *service) {
                          service->commits ? " commits" : "");
   put_variables(listing, service->variables, service->variable_count);
   for (int32_t t = 0; t < service->timer_count; t++) {
-    g_string_append_printf(out, "  timer %s%s\n", service->timers[t].name, service->timers[t].on_wall ? " on wall" : "");
+    g_string_append_printf(out, "  timer %s", service->timers[t].name);
+    put_extent(listing, &service->timers[t].extent);
+    g_string_append(out, service->timers[t].on_wall ? " on wall\n" : "\n");
   }
   for (int32_t h = 0; h < service->handler_count; h++) {
     put_handler(listing, &service->handlers[h]);
@@ -342,6 +446,54 @@ static void put_service(Listing *listing, const Service *service) {
       put_code(listing, service->timers[t].entry, end_of_block(listing->program, service->timers[t].entry));
     }
   }
+  if (service->lost_entry != NO_INDEX) {
+    g_string_append(out, "  on lost\n");
+    put_code(listing, service->lost_entry, end_of_block(listing->program, service->lost_entry));
+  }
+}
+
+/* The same or why not: "  not symmetric (FILE:LINE:COLUMN)". */
+static void put_symmetry(Listing *listing, bool is_symmetric, Span span) {
+  uint32_t line, column;
+  if (is_symmetric) {
+    g_string_append(listing->out, "  symmetric\n");
+    return;
+  }
+  const Sources *sources = listing->program->sources;
+  sources_position(sources, span, &line, &column);
+  g_string_append_printf(listing->out, "  not symmetric (%s:%u:%u)\n", sources_name(sources, span.file), line, column);
+}
+
+static void put_parameters(GString *out, const Notice *notice) {
+  g_string_append_c(out, '(');
+  for (int32_t p = 0; p < notice->param_count; p++) {
+    g_string_append_printf(out, "%s%s : %s", p > 0 ? ", " : "", notice->param_names[p], sort_names[notice->param_sorts[p]]);
+  }
+  g_string_append(out, ")\n");
+}
+
+/* What begins at this pc of a client: a task with a name, or what it does when it is told something. */
+static void put_heading(Listing *listing, int32_t pc) {
+  const ClientKind *kind = listing->kind;
+  for (int32_t t = 0; t < kind->task_count; t++) {
+    if (kind->tasks[t].entry == pc && kind->tasks[t].name != NULL) {
+      g_string_append_printf(listing->out, "  task %s\n", kind->tasks[t].name);
+    }
+  }
+  for (int32_t n = 0; n < listing->program->notice_count; n++) {
+    if (kind->notice_entries[n] == pc) {
+      g_string_append_printf(listing->out, "  on %s", listing->program->notices[n].name);
+      put_parameters(listing->out, &listing->program->notices[n]);
+    }
+  }
+}
+
+static void put_client_code(Listing *listing) {
+  uint32_t line = 0;
+  for (int32_t pc = listing->kind->entry; pc < listing->kind->code_end; pc++) {
+    put_heading(listing, pc);
+    put_instruction(listing, pc, &line);
+  }
 }
 
 static void put_kind(Listing *listing, int32_t index) {
@@ -350,16 +502,9 @@ static void put_kind(Listing *listing, int32_t index) {
   listing->kind = kind;
   listing->service = NULL;
   g_string_append_printf(listing->out, "\n%s[%d]", kind->name, kind->count);
-  if (program->clients_symmetric[index]) {
-    g_string_append(listing->out, "  symmetric\n");
-  } else {
-    uint32_t line, column;
-    Span span = program->clients_asymmetry[index];
-    sources_position(program->sources, span, &line, &column);
-    g_string_append_printf(listing->out, "  not symmetric (%s:%u:%u)\n", sources_name(program->sources, span.file), line, column);
-  }
+  put_symmetry(listing, program->clients_symmetric[index], program->clients_asymmetry[index]);
   put_variables(listing, kind->variables, kind->variable_count);
-  put_code(listing, kind->entry, kind->code_end);
+  put_client_code(listing);
 }
 
 /* Processes and scenario */
@@ -391,51 +536,152 @@ static void put_processes(Listing *listing) {
     put_window(out, program->latency[s].lo_us, program->latency[s].hi_us);
     g_string_append_c(out, '\n');
   }
-}
-
-static void put_victims(Listing *listing, const Fault *fault) {
-  const char *separator = " of ";
-  bool is_message = fault->kind == FAULT_LATE || fault->kind == FAULT_LOST;
-  separator = is_message ? " to " : separator;
-  for (int32_t c = 0; c < listing->program->client_count; c++) {
-    if (fault->clients >> c & 1) {
-      g_string_append(listing->out, separator);
-      put_process(listing, c);
-      separator = " ";
+  for (int32_t g = 0; g < program->group_count; g++) {
+    if (program->groups[g].count > 1) {
+      g_string_append_printf(out, "  %s[%d]", program->groups[g].name, program->groups[g].count);
+      put_symmetry(listing, program->servers_symmetric[g], program->servers_asymmetry[g]);
     }
   }
-  for (int32_t s = 0; s < listing->program->server_count; s++) {
-    if (fault->servers >> s & 1) {
-      g_string_append(listing->out, separator);
-      put_process(listing, listing->program->client_count + s);
-      separator = " ";
+  if (program->ghost_count > 0) {
+    g_string_append(out, "\nghosts\n");
+    put_variables(listing, program->ghosts, program->ghost_count);
+  }
+}
+
+/* The processes in a set, each behind a blank; with the name of the task when a fault strikes only that. */
+static void put_set(Listing *listing, uint32_t clients, uint32_t servers, int32_t task) {
+  const Program *program = listing->program;
+  for (int32_t c = 0; c < program->client_count; c++) {
+    if (clients >> c & 1) {
+      g_string_append_c(listing->out, ' ');
+      put_process(listing, c);
+      if (task != NO_INDEX) {
+        g_string_append_printf(listing->out, ".%s", program->kinds[program->client_kind[c]].tasks[task].name);
+      }
     }
+  }
+  for (int32_t s = 0; s < program->server_count; s++) {
+    if (servers >> s & 1) {
+      g_string_append_c(listing->out, ' ');
+      put_process(listing, program->client_count + s);
+    }
+  }
+}
+
+static void put_crash(Listing *listing, const Fault *fault) {
+  static const char *const memories[] = {[MEMORY_LOST] = "memory", [MEMORY_KEPT] = "nothing", [MEMORY_DURABLE] = "last "};
+  GString *out = listing->out;
+  if (fault->kind == FAULT_CRASH_SERVER) {
+    g_string_append_printf(out, " losing %s", memories[fault->memory]);
+    if (fault->memory == MEMORY_DURABLE) {
+      put_duration(out, fault->durable_us);
+    }
+  }
+  if (fault->lo_us == DURATION_INFINITE) {
+    g_string_append(out, ", never back");
+  } else {
+    g_string_append(out, ", back after ");
+    put_window(out, fault->lo_us, fault->hi_us);
+  }
+}
+
+static void put_trigger(Listing *listing, const Fault *fault) {
+  const Program *program = listing->program;
+  const char *separator = "";
+  int32_t server = 0;
+  while ((fault->servers >> server & 1) == 0) {
+    server++;
+  }
+  const Service *service = &program->services[program->groups[program->server_group[server]].service];
+  g_string_append_printf(listing->out, ".%s(", service->handlers[fault->handler].name);
+  for (int32_t i = 0; i < fault->arg_count; i++) {
+    g_string_append(listing->out, separator);
+    put_value(listing, fault->arg_sorts[i], fault->args[i]);
+    separator = ", ";
+  }
+  g_string_append_c(listing->out, ')');
+}
+
+/* What a fault says behind its victims. */
+static void put_fault_rest(Listing *listing, const Fault *fault) {
+  GString *out = listing->out;
+  switch (fault->kind) {
+  case FAULT_STEP:
+  case FAULT_SKEW:
+    g_string_append(out, " by ");
+    put_duration(out, fault->by_us);
+    break;
+  case FAULT_LATE:
+  case FAULT_DUPLICATED:
+    g_string_append(out, " by ");
+    put_window(out, fault->lo_us, fault->hi_us);
+    break;
+  case FAULT_CUT:
+    g_string_append(out, " from");
+    put_set(listing, 0, fault->servers, NO_INDEX);
+    G_GNUC_FALLTHROUGH;
+  case FAULT_PAUSE:
+  case FAULT_SUSPEND:
+    g_string_append(out, " for ");
+    put_window(out, fault->lo_us, fault->hi_us);
+    break;
+  case FAULT_CRASH_CLIENT:
+  case FAULT_CRASH_SERVER:
+    put_crash(listing, fault);
+    break;
+  case FAULT_TRIGGER:
+    put_trigger(listing, fault);
+    break;
+  default: /* late, lost, drift, unordered, down: nothing */
+    break;
   }
 }
 
 static void put_fault(Listing *listing, const Fault *fault) {
-  static const char *const names[FAULT_KIND_COUNT] = {"late", "lost", "pause", "step", "crash", "crash"};
+  static const struct {
+    const char *name; /* up to its victims */
+    bool has_count;
+  } rows[FAULT_KIND_COUNT] = {
+      [FAULT_LATE] = {"late to", true},        [FAULT_LOST] = {"lost to", true},
+      [FAULT_PAUSE] = {"pause of", true},      [FAULT_STEP] = {"step of", true},
+      [FAULT_CRASH_CLIENT] = {"crash of", true}, [FAULT_CRASH_SERVER] = {"crash of", true},
+      [FAULT_DUPLICATED] = {"duplicated to", true}, [FAULT_SUSPEND] = {"suspend of", true},
+      [FAULT_CUT] = {"cut of", true},          [FAULT_TRIGGER] = {"trigger of", true},
+      [FAULT_UNORDERED] = {"network unordered", false}, [FAULT_SKEW] = {"skew", false},
+      [FAULT_DRIFT] = {"drift", false},        [FAULT_DOWN] = {"down", false},
+  };
   GString *out = listing->out;
-  if (fault->count == COUNT_INFINITE) {
-    g_string_append_printf(out, "  inf %s", names[fault->kind]);
-  } else {
-    g_string_append_printf(out, "  %d %s", fault->count, names[fault->kind]);
+  g_string_append(out, "  ");
+  if (rows[fault->kind].has_count && fault->count == COUNT_INFINITE) {
+    g_string_append(out, "inf ");
+  } else if (rows[fault->kind].has_count) {
+    g_string_append_printf(out, "%d ", fault->count);
   }
-  put_victims(listing, fault);
-  bool is_crash = fault->kind == FAULT_CRASH_CLIENT || fault->kind == FAULT_CRASH_SERVER;
-  if (fault->kind == FAULT_CRASH_SERVER) {
-    g_string_append(out, " losing memory");
+  g_string_append(out, rows[fault->kind].name);
+  if (fault->kind == FAULT_DRIFT) {
+    g_string_append_printf(out, " %dppm of", fault->drift_ppm);
   }
-  if (fault->kind == FAULT_STEP) {
-    g_string_append(out, " by ");
-    put_duration(out, fault->by_us);
-  } else if (is_crash && fault->lo_us == DURATION_INFINITE) {
-    g_string_append(out, ", never back");
-  } else if (fault->kind != FAULT_LOST) {
-    g_string_append(out, is_crash ? ", back after " : fault->kind == FAULT_PAUSE ? " for " : " by ");
-    put_window(out, fault->lo_us, fault->hi_us);
+  if (fault->kind != FAULT_UNORDERED) {
+    put_set(listing, fault->clients, fault->kind == FAULT_CUT ? 0 : fault->servers, fault->task);
   }
-  g_string_append_c(out, '\n');
+  put_fault_rest(listing, fault);
+  g_string_append(out, fault->is_silent ? " silent\n" : "\n");
+}
+
+static void put_expectation(Listing *listing, const Expectation *expectation) {
+  const Program *program = listing->program;
+  GString *out = listing->out;
+  const char *quote = expectation->is_never ? "\"" : "";
+  g_string_append_printf(out, "  expect %s%s%s", quote, expectation->property, quote);
+  if (expectation->obtainable != NO_INDEX) {
+    const Obtainable *bound = &program->obtainables[expectation->obtainable];
+    if (bound->kind != NO_INDEX) {
+      g_string_append_printf(out, " by %s", program->kinds[bound->kind].name);
+    }
+    g_string_append(out, " within ");
+    put_duration(out, bound->within_us);
+  }
+  g_string_append(out, expectation->holds ? " holds\n" : " broken\n");
 }
 
 static void put_scenario(Listing *listing) {
@@ -447,6 +693,11 @@ static void put_scenario(Listing *listing) {
     put_window(out, program->client_starts.lo_us, program->client_starts.hi_us);
     g_string_append_c(out, '\n');
   }
+  if (program->detect.hi_us > 0) {
+    g_string_append(out, "  detect ");
+    put_window(out, program->detect.lo_us, program->detect.hi_us);
+    g_string_append_c(out, '\n');
+  }
   if (program->rounds > 0) {
     g_string_append_printf(out, "  rounds %d\n", program->rounds);
   }
@@ -454,14 +705,7 @@ static void put_scenario(Listing *listing) {
     put_fault(listing, &program->faults[i]);
   }
   for (int32_t i = 0; i < program->expectation_count; i++) {
-    const Expectation *expectation = &program->expectations[i];
-    const char *quote = expectation->is_never ? "\"" : "";
-    g_string_append_printf(out, "  expect %s%s%s", quote, expectation->property, quote);
-    if (expectation->within_us > 0) {
-      g_string_append(out, " within ");
-      put_duration(out, expectation->within_us);
-    }
-    g_string_append(out, expectation->holds ? " holds\n" : " broken\n");
+    put_expectation(listing, &program->expectations[i]);
   }
 }
 

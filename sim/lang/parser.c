@@ -59,10 +59,6 @@ void parser_fail(Parser *parser, Span span, const char *format, ...) {
   g_free(text);
 }
 
-void parser_fail_unsupported(Parser *parser, Span span, const char *what) {
-  parser_fail(parser, span, "%s is not supported yet", what);
-}
-
 const char *parser_found(Parser *parser) {
   const Token *token = parser_token(parser);
   if (token->kind != TOKEN_NAME || token->span.end - token->span.begin > 40) {
@@ -168,6 +164,15 @@ Name parser_name(Parser *parser, const char *what) {
   return name;
 }
 
+Name parser_handler_name(Parser *parser, const char *what) {
+  const Token *token = parser_token(parser);
+  if (parser->panicking || token->kind < TOKEN_MODEL) {
+    return parser_name(parser, what);
+  }
+  parser->at++;
+  return (Name){parser_token_text(parser, token), token->span};
+}
+
 Name parser_string(Parser *parser, const char *what) {
   const Token *token = parser_token(parser);
   Name text = {"", token->span};
@@ -203,7 +208,7 @@ static const struct {
 } type_names[] = {{"bool", SORT_BOOL}, {"token", SORT_TOKEN}, {"ticket", SORT_TICKET}, {"client", SORT_CLIENT},
                   {"server", SORT_SERVER}, {"stamp", SORT_STAMP}, {"reply", SORT_REPLY}};
 
-static bool parse_on_wall(Parser *parser) {
+bool parse_on_wall(Parser *parser) {
   /* At the beginning of a line it is the next handler. */
   if (parser_token(parser)->first_of_line || !parser_accept(parser, TOKEN_ON)) {
     return false;
@@ -243,12 +248,20 @@ static TypeExpr parse_type(Parser *parser) {
   return type;
 }
 
-/* NAME : TYPE [= VALUE] [lock] */
+/* [NUMBER] behind a name: how many, or what an array is over. */
+static Expr *parse_count(Parser *parser) {
+  if (!parser_accept(parser, TOKEN_OPEN_BRACKET)) {
+    return NULL;
+  }
+  Expr *count = parse_sum(parser);
+  parser_expect(parser, TOKEN_CLOSE_BRACKET, "after the number");
+  return count;
+}
+
+/* NAME[INDEX] : TYPE [= VALUE] [lock] */
 static VarDecl parse_var(Parser *parser) {
   VarDecl var = {.name = parser_name(parser, "the name of a variable")};
-  if (parser_sees(parser, TOKEN_OPEN_BRACKET)) {
-    parser_fail_unsupported(parser, parser_token(parser)->span, "an array");
-  }
+  var.index = parse_count(parser);
   parser_expect(parser, TOKEN_COLON, "and a type after the name of the variable");
   if (parser->panicking) {
     return var;
@@ -266,13 +279,17 @@ typedef struct ServiceParts {
   VEC(TimerDecl) timers;
   VEC(HandlerDecl *) handlers;
   VEC(HandlerDecl *) afters;
+  HandlerDecl *lost;
 } ServiceParts;
 
 static void parse_after(Parser *parser, ServiceParts *parts) {
   HandlerDecl *after = ast_allocate(parser->input.ast, sizeof *after);
   after->name = parser_name(parser, "the name of a timer after `after`");
-  if (parser_sees(parser, TOKEN_OPEN_BRACKET)) {
-    parser_fail_unsupported(parser, parser_token(parser)->span, "an array");
+  if (parser_accept(parser, TOKEN_OPEN_BRACKET)) {
+    Name index = parser_name(parser, "a name for the index of the timer");
+    after->params = ast_copy(parser->input.ast, &index, sizeof index);
+    after->param_count = 1;
+    parser_expect(parser, TOKEN_CLOSE_BRACKET, "after the name");
   }
   after->body = parse_block(parser);
   vec_push(&parts->afters, after);
@@ -280,10 +297,18 @@ static void parse_after(Parser *parser, ServiceParts *parts) {
 
 static void parse_on(Parser *parser, ServiceParts *parts) {
   Span begin = parser_previous_span(parser);
-  if (parser_sees_word(parser, "lost")) {
-    parser_fail_unsupported(parser, parser_token(parser)->span, "`on lost`");
+  bool is_lost = parser_sees_word(parser, "lost");
+  HandlerDecl *handler = parse_handler(parser, begin, (Name){0}, !is_lost);
+  if (!is_lost) {
+    vec_push(&parts->handlers, handler);
+  } else if (!parser->panicking && handler->param_count != 1) {
+    diagnostics_error(parser->input.diagnostics, handler->span, "`on lost(c)` is told one thing: the client that is gone");
+  } else if (parts->lost != NULL) {
+    diagnostics_error(parser->input.diagnostics, handler->span, "a service has only one `on lost`");
+    diagnostics_note(parser->input.diagnostics, parts->lost->span, "it is declared here, too");
+  } else {
+    parts->lost = handler;
   }
-  vec_push(&parts->handlers, parse_handler(parser, begin, (Name){0}));
 }
 
 static void parse_service_item(Parser *parser, ServiceParts *parts) {
@@ -291,6 +316,7 @@ static void parse_service_item(Parser *parser, ServiceParts *parts) {
     vec_push(&parts->variables, parse_var(parser));
   } else if (parser_accept(parser, TOKEN_TIMER)) {
     TimerDecl timer = {.name = parser_name(parser, "the name of a timer")};
+    timer.index = parse_count(parser);
     timer.on_wall = parse_on_wall(parser);
     vec_push(&parts->timers, timer);
   } else if (parser_accept(parser, TOKEN_ON)) {
@@ -299,12 +325,16 @@ static void parse_service_item(Parser *parser, ServiceParts *parts) {
     parse_after(parser, parts);
   } else if (!parser_accept(parser, TOKEN_SEMICOLON)) {
     if (parser_sees_word(parser, "ghost")) {
-      parser_fail_unsupported(parser, parser_token(parser)->span, "`ghost`");
+      parser_fail(parser, parser_token(parser)->span, "a `ghost` belongs to the model, not to a service");
     }
     const Token *token = parser_token(parser);
     parser_fail(parser, token->span, "expected `var`, `timer`, `on` or `after`, found %s", parser_found(parser));
   }
 }
+
+#define MOVE(from, list, to, items_field, count_field)                                                                 \
+  ((to)->items_field = ast_copy(ast, (from)->list.items, (from)->list.count * sizeof *(from)->list.items),             \
+   (to)->count_field = (int32_t)(from)->list.count, vec_free(&(from)->list))
 
 /* Behind the word `service`. With braces it may stand in a model; a service file needs none. */
 static ServiceDecl *parse_service_rest(Parser *parser) {
@@ -326,18 +356,11 @@ static ServiceDecl *parse_service_rest(Parser *parser) {
     parser_expect(parser, TOKEN_CLOSE_BRACE, "at the end of the service");
   }
   Ast *ast = parser->input.ast;
-  service->variable_count = (int32_t)parts.variables.count;
-  service->variables = ast_copy(ast, parts.variables.items, parts.variables.count * sizeof *parts.variables.items);
-  service->timer_count = (int32_t)parts.timers.count;
-  service->timers = ast_copy(ast, parts.timers.items, parts.timers.count * sizeof *parts.timers.items);
-  service->handler_count = (int32_t)parts.handlers.count;
-  service->handlers = ast_copy(ast, parts.handlers.items, parts.handlers.count * sizeof *parts.handlers.items);
-  service->after_count = (int32_t)parts.afters.count;
-  service->afters = ast_copy(ast, parts.afters.items, parts.afters.count * sizeof *parts.afters.items);
-  vec_free(&parts.variables);
-  vec_free(&parts.timers);
-  vec_free(&parts.handlers);
-  vec_free(&parts.afters);
+  MOVE(&parts, variables, service, variables, variable_count);
+  MOVE(&parts, timers, service, timers, timer_count);
+  MOVE(&parts, handlers, service, handlers, handler_count);
+  MOVE(&parts, afters, service, afters, after_count);
+  service->lost = parts.lost;
   return service;
 }
 
@@ -347,6 +370,7 @@ typedef struct ModelParts {
   VEC(ServiceDecl *) services;
   VEC(HandlerDecl *) scripts;
   VEC(ParamDecl) params;
+  VEC(VarDecl) ghosts;
   VEC(ServerDecl) servers;
   VEC(ClientDecl *) clients;
   VEC(NeverDecl) nevers;
@@ -369,22 +393,28 @@ static void parse_use(Parser *parser, ModelParts *parts) {
   }
 }
 
+/* [SERVERS, SERVERS, …] */
+static Expr *parse_list(Parser *parser) {
+  Span begin = parser_token(parser)->span;
+  ExprVec items = {0};
+  parser->at++;
+  do {
+    vec_push(&items, parse_place(parser));
+  } while (!parser->panicking && parser_accept(parser, TOKEN_COMMA));
+  parser_expect(parser, TOKEN_CLOSE_BRACKET, "after the list");
+  Expr *list = ast_allocate(parser->input.ast, sizeof *list);
+  *list = (Expr){.kind = EXPR_LIST, .span = span_join(begin, parser_previous_span(parser)), .item_count = (int32_t)items.count};
+  list->items = parser_exprs_copy(parser, &items);
+  return list;
+}
+
 static void parse_param(Parser *parser, ModelParts *parts) {
   ParamDecl param = {.name = parser_name(parser, "the name of a parameter")};
   parser_expect(parser, TOKEN_ASSIGN, "after the name of the parameter");
-  param.value = parse_sum(parser);
+  param.value = parser_sees(parser, TOKEN_OPEN_BRACKET) ? parse_list(parser) : parse_sum(parser);
   if (!parser->panicking) {
     vec_push(&parts->params, param);
   }
-}
-
-static Expr *parse_count(Parser *parser) {
-  if (!parser_accept(parser, TOKEN_OPEN_BRACKET)) {
-    return NULL;
-  }
-  Expr *count = parse_sum(parser);
-  parser_expect(parser, TOKEN_CLOSE_BRACKET, "after the number");
-  return count;
 }
 
 static void parse_server(Parser *parser, ModelParts *parts) {
@@ -397,34 +427,44 @@ static void parse_server(Parser *parser, ModelParts *parts) {
   }
 }
 
-static void parse_client_items(Parser *parser, ClientDecl *client) {
-  VEC(VarDecl) variables = {0};
-  VEC(HandlerDecl *) defs = {0};
-  while (true) {
-    uint32_t start = parser->at;
-    if (parser_accept(parser, TOKEN_VAR)) {
-      VarDecl var = parse_var(parser);
-      if (var.is_lock) {
-        parser_fail(parser, parser_previous_span(parser), "`lock` belongs to a variable of a service");
-      }
-      vec_push(&variables, var);
-    } else if (parser_accept(parser, TOKEN_DEF)) {
-      vec_push(&defs, parse_handler(parser, parser_previous_span(parser), (Name){0}));
-    } else if (parser_sees(parser, TOKEN_TASK)) {
-      parser_fail_unsupported(parser, parser_token(parser)->span, "`task`");
-    } else if (parser_sees(parser, TOKEN_ON)) {
-      parser_fail_unsupported(parser, parser_token(parser)->span, "`on` in a client");
-    } else if (!parser_accept(parser, TOKEN_SEMICOLON)) {
-      break;
+typedef struct ClientParts {
+  VEC(VarDecl) variables;
+  VEC(HandlerDecl *) defs, tasks, notices;
+} ClientParts;
+
+/* False when something else begins: the program itself. */
+static bool parse_client_item(Parser *parser, ClientParts *parts) {
+  if (parser_accept(parser, TOKEN_VAR)) {
+    VarDecl var = parse_var(parser);
+    if (var.is_lock) {
+      parser_fail(parser, parser_previous_span(parser), "`lock` belongs to a variable of a service");
     }
+    vec_push(&parts->variables, var);
+  } else if (parser_accept(parser, TOKEN_DEF)) {
+    vec_push(&parts->defs, parse_handler(parser, parser_previous_span(parser), (Name){0}, false));
+  } else if (parser_accept(parser, TOKEN_TASK)) {
+    vec_push(&parts->tasks, parse_task(parser, parser_previous_span(parser)));
+  } else if (parser_accept(parser, TOKEN_ON)) {
+    vec_push(&parts->notices, parse_handler(parser, parser_previous_span(parser), (Name){0}, false));
+  } else {
+    return parser_accept(parser, TOKEN_SEMICOLON);
+  }
+  return true;
+}
+
+static void parse_client_items(Parser *parser, ClientDecl *client) {
+  ClientParts parts = {0};
+  bool found = true;
+  while (found) {
+    uint32_t start = parser->at;
+    found = parse_client_item(parser, &parts);
     parser_recover(parser, start);
   }
-  client->variable_count = (int32_t)variables.count;
-  client->variables = ast_copy(parser->input.ast, variables.items, variables.count * sizeof *variables.items);
-  client->def_count = (int32_t)defs.count;
-  client->defs = ast_copy(parser->input.ast, defs.items, defs.count * sizeof *defs.items);
-  vec_free(&variables);
-  vec_free(&defs);
+  Ast *ast = parser->input.ast;
+  MOVE(&parts, variables, client, variables, variable_count);
+  MOVE(&parts, defs, client, defs, def_count);
+  MOVE(&parts, tasks, client, tasks, task_count);
+  MOVE(&parts, notices, client, notices, notice_count);
 }
 
 static void parse_client(Parser *parser, ModelParts *parts) {
@@ -443,6 +483,10 @@ static void parse_client(Parser *parser, ModelParts *parts) {
   Span open = parser_previous_span(parser);
   parse_client_items(parser, client);
   client->body = parse_block_inside(parser, open);
+  if (client->task_count > 0 && client->body.count > 0) {
+    diagnostics_error(parser->input.diagnostics, client->body.items[0]->span,
+                      "a client with tasks has no statements of its own; write `task NAME { … }` around them");
+  }
   vec_push(&parts->clients, client);
 }
 
@@ -456,11 +500,23 @@ static void parse_never(Parser *parser, ModelParts *parts) {
   }
 }
 
+/* ghost var NAME : TYPE */
+static void parse_ghost(Parser *parser, ModelParts *parts) {
+  parser_expect(parser, TOKEN_VAR, "after `ghost`");
+  VarDecl var = parse_var(parser);
+  if (var.is_lock) {
+    parser_fail(parser, parser_previous_span(parser), "`lock` belongs to a variable of a service");
+  }
+  if (!parser->panicking) {
+    vec_push(&parts->ghosts, var);
+  }
+}
+
 static void parse_script(Parser *parser, ModelParts *parts) {
   Span begin = parser_previous_span(parser);
   Name service = parser_name(parser, "the name of a service after `script`");
   parser_expect(parser, TOKEN_DOT, "between the service and the name of the script");
-  vec_push(&parts->scripts, parse_handler(parser, begin, service));
+  vec_push(&parts->scripts, parse_handler(parser, begin, service, true));
 }
 
 static void parse_model_service(Parser *parser, ModelParts *parts) {
@@ -486,13 +542,17 @@ static const struct {
     {TOKEN_SCENARIO, parse_model_scenario}, {TOKEN_SCRIPT, parse_script}, {TOKEN_SERVICE, parse_model_service},
 };
 
+static bool sees_ghost(const Parser *parser) {
+  return parser_sees_word(parser, "ghost") && parser_token_after(parser, 1)->kind == TOKEN_VAR;
+}
+
 bool parser_begins_declaration(const Parser *parser) {
   for (size_t i = 0; i < G_N_ELEMENTS(declarations); i++) {
     if (parser_sees(parser, declarations[i].token)) {
       return true;
     }
   }
-  return parser_sees(parser, TOKEN_END);
+  return parser_sees(parser, TOKEN_END) || sees_ghost(parser);
 }
 
 static void parse_declaration(Parser *parser, ModelParts *parts) {
@@ -505,10 +565,11 @@ static void parse_declaration(Parser *parser, ModelParts *parts) {
       break;
     }
   }
+  if (sees_ghost(parser) && parser->at == start) {
+    parser->at++;
+    parse_ghost(parser, parts);
+  }
   if (parser->at == start && !parser_accept(parser, TOKEN_SEMICOLON)) {
-    if (parser_sees_word(parser, "ghost")) {
-      parser_fail_unsupported(parser, token->span, "`ghost`");
-    }
     parser_fail(parser, token->span,
                 "expected a declaration (param, server, client, never, scenario, use or script), found %s",
                 parser_found(parser));
@@ -522,20 +583,17 @@ static void parse_declaration(Parser *parser, ModelParts *parts) {
   }
 }
 
-#define MOVE(list, items_field, count_field)                                                                           \
-  (model->items_field = ast_copy(ast, parts->list.items, parts->list.count * sizeof *parts->list.items),               \
-   model->count_field = (int32_t)parts->list.count, vec_free(&parts->list))
-
 static void finish_model(Ast *ast, ModelParts *parts) {
   ModelDecl *model = parts->model;
-  MOVE(uses, uses, use_count);
-  MOVE(services, services, service_count);
-  MOVE(scripts, scripts, script_count);
-  MOVE(params, params, param_count);
-  MOVE(servers, servers, server_count);
-  MOVE(clients, clients, client_count);
-  MOVE(nevers, nevers, never_count);
-  MOVE(scenarios, scenarios, scenario_count);
+  MOVE(parts, uses, model, uses, use_count);
+  MOVE(parts, services, model, services, service_count);
+  MOVE(parts, scripts, model, scripts, script_count);
+  MOVE(parts, params, model, params, param_count);
+  MOVE(parts, ghosts, model, ghosts, ghost_count);
+  MOVE(parts, servers, model, servers, server_count);
+  MOVE(parts, clients, model, clients, client_count);
+  MOVE(parts, nevers, model, nevers, never_count);
+  MOVE(parts, scenarios, model, scenarios, scenario_count);
 }
 
 static Parser parser_new(ParseInput input) {

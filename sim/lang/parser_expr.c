@@ -120,10 +120,26 @@ static Expr *parse_ask(Parser *parser) {
   expr->call = call;
   note_child(parser, expr, call->target);
   note_child(parser, expr, call->within);
+  note_child(parser, expr, call->wanted);
+  note_child(parser, expr, call->until);
   for (int32_t i = 0; i < call->arg_count; i++) {
     note_child(parser, expr, call->args[i]);
   }
   return expr;
+}
+
+/* Whether `[ … ] armed` follows: an element of timers. */
+static bool sees_armed_element(const Parser *parser) {
+  uint32_t ahead = 0, open = 0;
+  do {
+    TokenKind kind = parser_token_after(parser, ahead)->kind;
+    open += kind == TOKEN_OPEN_BRACKET;
+    open -= kind == TOKEN_CLOSE_BRACKET;
+    ahead++;
+  } while (open > 0 && ahead < 64);
+  Parser later = *parser;
+  later.at += ahead;
+  return open == 0 && later.at < parser->tokens.count && parser_sees_word(&later, "armed");
 }
 
 static Expr *parse_name_or_quantifier(Parser *parser) {
@@ -141,7 +157,13 @@ static Expr *parse_name_or_quantifier(Parser *parser) {
   Expr *expr = make(parser, EXPR_NAME, token->span, NULL, NULL, NULL);
   expr->name = (Name){parser_token_text(parser, token), token->span};
   parser->at++;
-  if (parser_sees_word(parser, "armed")) {
+  if (parser_sees(parser, TOKEN_OPEN_BRACKET) && sees_armed_element(parser)) {
+    parser->at++;
+    expr->left = parse_sum(parser);
+    note_child(parser, expr, expr->left);
+    parser_expect(parser, TOKEN_CLOSE_BRACKET, "after the index");
+  }
+  if (!parser->panicking && parser_sees_word(parser, "armed")) {
     expr->kind = EXPR_ARMED;
     expr->span = span_join(expr->span, parser_token(parser)->span);
     parser->at++;
@@ -155,6 +177,10 @@ static Expr *parse_atom(Parser *parser) {
     if (atoms[i].token == token->kind) {
       Expr *expr = parse_number(parser, atoms[i].kind);
       expr->number = atoms[i].number;
+      if (expr->kind == EXPR_NOW) {
+        expr->number = parse_on_wall(parser);
+        expr->span = span_join(expr->span, parser_previous_span(parser));
+      }
       return expr;
     }
   }
@@ -177,7 +203,7 @@ static Expr *parse_atom(Parser *parser) {
   case TOKEN_ASK:
     return parse_ask(parser);
   case TOKEN_OPEN_BRACKET:
-    parser_fail_unsupported(parser, token->span, "a list of servers");
+    parser_fail(parser, token->span, "a list of servers is the value of a parameter: `param lists = [node[0..2], node[2..4]]`");
     return make_nothing(parser);
   default:
     parser_fail(parser, token->span, "expected a value, found %s", token_kind_name(token->kind));
@@ -197,7 +223,8 @@ static Expr *parse_subscript(Parser *parser, Expr *base) {
 }
 
 Expr *parse_place(Parser *parser) {
-  if (!parser_sees(parser, TOKEN_NAME) && !parser_sees(parser, TOKEN_CLIENT)) {
+  bool is_process = parser_sees(parser, TOKEN_NAME) || parser_sees(parser, TOKEN_CLIENT) || parser_sees(parser, TOKEN_CALLER);
+  if (!is_process) {
     const Token *token = parser_token(parser);
     parser_fail(parser, token->span, "expected the name of a process, found %s", token_kind_name(token->kind));
     return make_nothing(parser);
@@ -215,7 +242,7 @@ Expr *parse_primary(Parser *parser) {
   }
   Expr *expr = parse_atom(parser);
   while (!parser->panicking) {
-    bool can_index = expr->kind == EXPR_NAME && !parser_token(parser)->first_of_line;
+    bool can_index = (expr->kind == EXPR_NAME || expr->kind == EXPR_FIELD) && !parser_token(parser)->first_of_line;
     if (can_index && parser_sees(parser, TOKEN_OPEN_BRACKET)) {
       expr = parse_subscript(parser, expr);
     } else if (parser_accept(parser, TOKEN_DOT)) {
@@ -334,24 +361,35 @@ ExprVec parse_arguments(Parser *parser) {
   return args;
 }
 
+/* count VALUE [until NUMBER] of an `ask all` */
+static void parse_counted(Parser *parser, Call *call) {
+  if (!parser_expect_word(parser, "count", "and the reply that is counted behind `ask all`: `count ok`")) {
+    return;
+  }
+  call->wanted = parse_primary(parser);
+  if (!parser->panicking && parser_accept(parser, TOKEN_UNTIL)) {
+    call->until = parse_primary(parser);
+  }
+}
+
 Call *parse_call(Parser *parser, bool is_tell) {
   Call *call = ast_allocate(parser->input.ast, sizeof *call);
   Span begin = parser_token(parser)->span;
   if (parser_sees_word(parser, "all")) {
-    if (!is_tell) {
-      parser_fail_unsupported(parser, parser_token(parser)->span, "`ask all`");
-    }
     call->to_all = true;
     parser->at++;
   }
   call->target = parse_place(parser);
   parser_expect(parser, TOKEN_DOT, "between the server and what it is asked");
-  call->handler = parser_name(parser, "the name of a handler after `.`");
+  call->handler = parser_handler_name(parser, "the name of a handler after `.`");
   ExprVec args = parse_arguments(parser);
   call->arg_count = (int32_t)args.count;
   call->args = parser_exprs_copy(parser, &args);
   if (!is_tell && !parser->panicking && parser_accept(parser, TOKEN_WITHIN)) {
     call->within = parse_primary(parser);
+  }
+  if (!is_tell && call->to_all) {
+    parse_counted(parser, call);
   }
   call->span = span_join(begin, parser_previous_span(parser));
   return call;

@@ -30,7 +30,6 @@ bool parser_expect_word(Parser *parser, const char *word, const char *where);
 bool parser_begins_declaration(const Parser *parser);
 const char *parser_found(Parser *parser); /* the next token, for "…, found X" */
 void parser_fail(Parser *parser, Span span, const char *format, ...) G_GNUC_PRINTF(3, 4);
-void parser_fail_unsupported(Parser *parser, Span span, const char *what);
 /* Below the depth limit? Pair with parser_leave. */
 bool parser_enter(Parser *parser);
 void parser_leave(Parser *parser);
@@ -39,6 +38,7 @@ void parser_recover(Parser *parser, uint32_t start);
 
 const char *parser_token_text(Parser *parser, const Token *token); /* in the arena; strings without quotes */
 Name parser_name(Parser *parser, const char *what);
+Name parser_handler_name(Parser *parser, const char *what); /* may be a word of the language: `ask n.wait()` */
 Name parser_string(Parser *parser, const char *what);
 const char *parser_optional_string(Parser *parser);
 Name *parser_names_copy(Parser *parser, NameVec *names);  /* frees the vector */
@@ -52,9 +52,13 @@ Expr *parse_place(Parser *parser);   /* name, name[i], name[a..b] */
 Call *parse_call(Parser *parser, bool is_tell);
 ExprVec parse_arguments(Parser *parser);
 
+bool parse_on_wall(Parser *parser);  /* `on wall`, `on monotonic`, on the same line */
+
 Block parse_block(Parser *parser);
 Block parse_block_inside(Parser *parser, Span open); /* behind the `{` */
-HandlerDecl *parse_handler(Parser *parser, Span begin, Name service);
+/* name(params) { … }; `when` and `keep` only where a request can wait. */
+HandlerDecl *parse_handler(Parser *parser, Span begin, Name service, bool may_wait);
+HandlerDecl *parse_task(Parser *parser, Span begin); /* name { … } */
 
 ScenarioDecl *parse_scenario(Parser *parser);
 

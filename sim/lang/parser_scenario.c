@@ -7,7 +7,7 @@ typedef VEC(ScenarioItem) ItemVec;
 
 typedef struct ItemRow {
   const char *word;
-  void (*parse)(Parser *parser, ItemVec *items, Span begin); /* NULL: not supported yet */
+  void (*parse)(Parser *parser, ItemVec *items, Span begin);
 } ItemRow;
 
 static void push_item(Parser *parser, ItemVec *items, ScenarioItem item, Span begin) {
@@ -52,15 +52,27 @@ static void parse_set(Parser *parser, ItemVec *items, Span begin) {
   push_item(parser, items, item, begin);
 }
 
+/* obtainable by KIND within d */
+static void parse_bound(Parser *parser, ScenarioItem *item) {
+  if (parser_accept_word(parser, "by")) {
+    const Token *token = parser_token(parser);
+    bool is_client = parser_accept(parser, TOKEN_CLIENT);
+    item->kind_name = is_client ? (Name){"client", token->span} : parser_name(parser, "a kind of client after `by`");
+  }
+  if (parser_accept(parser, TOKEN_WITHIN)) {
+    item->value = parse_sum(parser);
+  }
+  if (parser_sees_word(parser, "by")) {
+    parser_fail(parser, parser_token(parser)->span, "the kind of client comes first: `obtainable by KIND within 30s`");
+  }
+}
+
 static ScenarioItem parse_claim(Parser *parser) {
   ScenarioItem item = {.kind = ITEM_EXPECT, .span = parser_token(parser)->span};
   item.is_text = parser_sees(parser, TOKEN_STRING);
   item.name = item.is_text ? parser_string(parser, "a text") : parser_name(parser, "a property after `expect`");
-  if (!item.is_text && parser_accept(parser, TOKEN_WITHIN)) {
-    item.value = parse_sum(parser);
-  }
-  if (parser_sees_word(parser, "by")) {
-    parser_fail_unsupported(parser, parser_token(parser)->span, "a claim `by` one kind of client");
+  if (!item.is_text) {
+    parse_bound(parser, &item);
   }
   item.span = span_join(item.span, parser_previous_span(parser));
   return item;
@@ -89,11 +101,11 @@ static void parse_expect(Parser *parser, ItemVec *items, Span begin) {
   }
 }
 
-static const ItemRow item_rows[] = {
-    {"latency", parse_latency}, {"clients", parse_clients}, {"rounds", parse_rounds}, {"set", parse_set},
-    {"expect", parse_expect},   {"down", NULL},             {"network", NULL},        {"skew", NULL},
-    {"drift", NULL},            {"detect", NULL},
-};
+static void parse_detect(Parser *parser, ItemVec *items, Span begin) {
+  ScenarioItem item = {.kind = ITEM_DETECT};
+  parse_window(parser, &item);
+  push_item(parser, items, item, begin);
+}
 
 static void parse_starts(Parser *parser, ItemVec *items, Span begin) {
   ScenarioItem item = {.kind = ITEM_STARTS};
@@ -102,7 +114,75 @@ static void parse_starts(Parser *parser, ItemVec *items, Span begin) {
   push_item(parser, items, item, begin);
 }
 
-/* The faults, each with what follows its word. */
+/* Whom a fault strikes: a place, or client.TASK. */
+static void parse_victim(Parser *parser, ScenarioItem *item) {
+  item->target = parse_place(parser);
+  if (parser_accept(parser, TOKEN_DOT)) {
+    item->task = parser_name(parser, "the name of a task after `.`");
+  }
+}
+
+static void parse_of_victim(Parser *parser, ScenarioItem *item) {
+  parser_expect_word(parser, "of", "and whom it strikes");
+  parse_victim(parser, item);
+}
+
+/* Faults without a count: they are there from the beginning to the end. */
+static void parse_network(Parser *parser, ItemVec *items, Span begin) {
+  ScenarioItem item = {.kind = ITEM_FAULT, .fault = FAULT_UNORDERED};
+  parser_expect_word(parser, "unordered", "after `network`");
+  push_item(parser, items, item, begin);
+}
+
+static void parse_down(Parser *parser, ItemVec *items, Span begin) {
+  ScenarioItem item = {.kind = ITEM_FAULT, .fault = FAULT_DOWN};
+  parse_victim(parser, &item);
+  item.is_silent = parser_accept_word(parser, "silent");
+  push_item(parser, items, item, begin);
+}
+
+static void parse_skew(Parser *parser, ItemVec *items, Span begin) {
+  ScenarioItem item = {.kind = ITEM_FAULT, .fault = FAULT_SKEW};
+  if (parser_sees_word(parser, "of")) {
+    parser_fail(parser, parser_token(parser)->span, "leave out the `of`: `skew client by 1s`");
+  }
+  parse_victim(parser, &item);
+  parser_expect_word(parser, "by", "and how far its clock is off");
+  item.by = parse_sum(parser);
+  push_item(parser, items, item, begin);
+}
+
+/* 1%, 0.5% or 100ppm */
+static void parse_rate(Parser *parser, ScenarioItem *item) {
+  const Token *token = parser_token(parser);
+  if (parser_accept(parser, TOKEN_PPM)) {
+    item->drift_ppm = token->value;
+  } else if (parser_accept(parser, TOKEN_NUMBER)) {
+    item->drift_ppm = token->value * 10000;
+    parser_expect(parser, TOKEN_PERCENT, "after the number, as in `drift 1%`");
+  } else {
+    parser_fail(parser, token->span, "expected how far clocks drift, such as 1%%, 0.5%% or 100ppm, found %s",
+                parser_found(parser));
+  }
+  item->drift_span = span_join(token->span, parser_previous_span(parser));
+}
+
+static void parse_drift(Parser *parser, ItemVec *items, Span begin) {
+  ScenarioItem item = {.kind = ITEM_FAULT, .fault = FAULT_DRIFT};
+  parse_rate(parser, &item);
+  if (parser_accept_word(parser, "of")) {
+    parse_victim(parser, &item);
+  }
+  push_item(parser, items, item, begin);
+}
+
+static const ItemRow item_rows[] = {
+    {"latency", parse_latency}, {"clients", parse_clients}, {"rounds", parse_rounds},   {"set", parse_set},
+    {"expect", parse_expect},   {"down", parse_down},       {"network", parse_network}, {"skew", parse_skew},
+    {"drift", parse_drift},     {"detect", parse_detect},
+};
+
+/* Faults with a count, each with what follows its word. */
 static void parse_late(Parser *parser, ScenarioItem *item) {
   parse_to(parser, item);
   if (parser_accept_word(parser, "by")) {
@@ -113,67 +193,129 @@ static void parse_late(Parser *parser, ScenarioItem *item) {
   }
 }
 
-static void parse_victim(Parser *parser, ScenarioItem *item) {
-  parser_expect_word(parser, "of", "and whom it strikes");
-  item->target = parse_place(parser);
-  if (!parser->panicking && parser_sees(parser, TOKEN_DOT)) {
-    parser_fail_unsupported(parser, parser_token(parser)->span, "a fault of a single task");
-  }
-}
-
 static void parse_pause(Parser *parser, ScenarioItem *item) {
-  parse_victim(parser, item);
-  parser_expect(parser, TOKEN_FOR, "and the length of the pause");
+  parse_of_victim(parser, item);
+  parser_expect(parser, TOKEN_FOR, "and how long it lasts");
   parse_window(parser, item);
 }
 
 static void parse_step(Parser *parser, ScenarioItem *item) {
-  parse_victim(parser, item);
+  parse_of_victim(parser, item);
   parser_expect_word(parser, "by", "and how far the clock jumps");
   item->by = parse_sum(parser);
 }
 
 static void parse_losing(Parser *parser, ScenarioItem *item) {
-  item->losing_span = parser_token(parser)->span;
+  Span begin = parser_token(parser)->span;
   if (!parser_accept_word(parser, "losing")) {
     return;
   }
-  item->losing_span = span_join(item->losing_span, parser_token(parser)->span);
-  item->loses_memory = parser_accept_word(parser, "memory");
-  if (!item->loses_memory) {
-    parser_fail_unsupported(parser, item->losing_span, "a crash that loses anything else than `memory`");
+  if (parser_accept_word(parser, "memory")) {
+    item->memory = MEMORY_LOST;
+  } else if (parser_accept_word(parser, "nothing")) {
+    item->memory = MEMORY_KEPT;
+  } else if (parser_accept_word(parser, "last")) {
+    item->memory = MEMORY_DURABLE;
+    item->durable = parse_sum(parser);
+  } else if (!parser->panicking) {
+    parser_fail(parser, parser_token(parser)->span,
+                "a server loses `memory`, `nothing` or `last 1s` (what it wrote in the last second), "
+                "not %s",
+                parser_found(parser));
   }
+  item->losing_span = span_join(begin, parser_previous_span(parser));
 }
 
 static void parse_crash(Parser *parser, ScenarioItem *item) {
-  parse_victim(parser, item);
+  parse_of_victim(parser, item);
   parse_losing(parser, item);
   bool comma = parser_accept(parser, TOKEN_COMMA);
   if (parser_accept_word(parser, "back")) {
     parser_expect(parser, TOKEN_AFTER, "and a window after `back`");
     parse_window(parser, item);
-  } else if (comma) {
-    parser_fail(parser, parser_token(parser)->span, "expected `back after a..b` behind the comma");
+    comma = parser_accept(parser, TOKEN_COMMA);
   }
-  if (parser_sees_word(parser, "silent")) {
-    parser_fail_unsupported(parser, parser_token(parser)->span, "a `silent` crash");
+  item->is_silent = parser_accept_word(parser, "silent");
+  if (comma && !item->is_silent) {
+    parser_fail(parser, parser_token(parser)->span, "expected `%s` behind the comma",
+                item->lo == NULL ? "back after a..b" : "silent");
   }
+}
+
+static void parse_cut(Parser *parser, ScenarioItem *item) {
+  parse_of_victim(parser, item);
+  parser_expect_word(parser, "from", "and the server that it is cut from");
+  item->from = parse_place(parser);
+  parser_expect(parser, TOKEN_FOR, "and how long it lasts");
+  parse_window(parser, item);
+}
+
+static void parse_trigger(Parser *parser, ScenarioItem *item) {
+  Call *call = ast_allocate(parser->input.ast, sizeof *call);
+  parser_expect_word(parser, "of", "and what is called: `trigger of SERVER.handler()`");
+  Span begin = parser_token(parser)->span;
+  call->target = parse_place(parser);
+  parser_expect(parser, TOKEN_DOT, "between the server and its handler");
+  call->handler = parser_name(parser, "the name of a handler after `.`");
+  ExprVec args = parse_arguments(parser);
+  call->arg_count = (int32_t)args.count;
+  call->args = parser_exprs_copy(parser, &args);
+  call->span = span_join(begin, parser_previous_span(parser));
+  item->target = call->target;
+  item->call = call;
 }
 
 static const struct {
   const char *word;
   FaultKind kind;
-  void (*parse)(Parser *parser, ScenarioItem *item); /* NULL: not supported yet */
+  void (*parse)(Parser *parser, ScenarioItem *item);
 } fault_rows[] = {
-    {"late", FAULT_LATE, parse_late},   {"lost", FAULT_LOST, parse_to},
-    {"pause", FAULT_PAUSE, parse_pause}, {"step", FAULT_STEP, parse_step},
-    {"crash", FAULT_CRASH_CLIENT, parse_crash}, {"duplicated", FAULT_LATE, NULL},
-    {"suspend", FAULT_PAUSE, NULL},     {"cut", FAULT_LOST, NULL},
-    {"trigger", FAULT_LOST, NULL},
+    {"late", FAULT_LATE, parse_late},
+    {"lost", FAULT_LOST, parse_to},
+    {"duplicated", FAULT_DUPLICATED, parse_late},
+    {"pause", FAULT_PAUSE, parse_pause},
+    {"suspend", FAULT_SUSPEND, parse_pause},
+    {"step", FAULT_STEP, parse_step},
+    {"crash", FAULT_CRASH_CLIENT, parse_crash},
+    {"cut", FAULT_CUT, parse_cut},
+    {"trigger", FAULT_TRIGGER, parse_trigger},
 };
+
+static bool is_item_word(const char *word) {
+  for (size_t i = 0; i < G_N_ELEMENTS(item_rows); i++) {
+    if (strcmp(word, item_rows[i].word) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool is_fault_word(const char *word) {
+  for (size_t i = 0; i < G_N_ELEMENTS(fault_rows); i++) {
+    if (strcmp(word, fault_rows[i].word) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* `pause of client …` without a count, `1 skew …` with one. True if that was it. */
+static bool fail_count(Parser *parser, const ScenarioItem *item) {
+  const Token *token = parser_token(parser);
+  if (item->value->kind == EXPR_NAME && is_fault_word(item->value->name.text)) {
+    parser_fail(parser, item->value->span, "a fault begins with how often it may strike: `1 %s …`",
+                item->value->name.text);
+  } else if (token->kind == TOKEN_NAME && !token->first_of_line && is_item_word(parser_token_text(parser, token))) {
+    parser_fail(parser, item->value->span, "`%s` has no count; leave this out", parser_token_text(parser, token));
+  }
+  return parser->panicking;
+}
 
 /* Neither a line of a scenario nor a fault: `latncy …` or `5 lates …`. */
 static void fail_fault(Parser *parser, const ScenarioItem *item) {
+  if (fail_count(parser, item)) {
+    return;
+  }
   const char *words[G_N_ELEMENTS(item_rows) + G_N_ELEMENTS(fault_rows)];
   bool is_word = item->value->kind == EXPR_NAME;
   uint32_t count = 0;
@@ -189,44 +331,33 @@ static void fail_fault(Parser *parser, const ScenarioItem *item) {
   Span span = is_word ? item->value->span : token->span;
   if (nearest != NULL) {
     parser_fail(parser, span, "unknown word '%s'; did you mean '%s'?", said, nearest);
-  } else if (!parser->panicking) {
-    parser_fail(parser, token->span, "expected a fault (late, lost, pause, step or crash) after its count, found %s",
-                parser_found(parser));
+  } else {
+    parser_fail(
+        parser, token->span,
+        "expected a fault (late, lost, duplicated, pause, suspend, step, crash, cut or trigger) after its count, found %s",
+        parser_found(parser));
   }
 }
 
 static void parse_fault(Parser *parser, ItemVec *items, Span begin) {
   ScenarioItem item = {.kind = ITEM_FAULT, .value = parse_primary(parser)};
   for (size_t i = 0; i < G_N_ELEMENTS(fault_rows) && !parser->panicking; i++) {
-    if (!parser_sees_word(parser, fault_rows[i].word)) {
-      continue;
-    }
-    if (fault_rows[i].parse == NULL) {
-      char *what = g_strdup_printf("`%s`", fault_rows[i].word);
-      parser_fail_unsupported(parser, parser_token(parser)->span, what);
-      g_free(what);
+    if (parser_accept_word(parser, fault_rows[i].word)) {
+      item.fault = fault_rows[i].kind;
+      fault_rows[i].parse(parser, &item);
+      push_item(parser, items, item, begin);
       return;
     }
-    parser->at++;
-    item.fault = fault_rows[i].kind;
-    fault_rows[i].parse(parser, &item);
-    push_item(parser, items, item, begin);
-    return;
   }
-  fail_fault(parser, &item);
+  if (!parser->panicking) {
+    fail_fault(parser, &item);
+  }
 }
 
 static void parse_item(Parser *parser, ItemVec *items) {
   const Token *token = parser_token(parser);
   for (size_t i = 0; i < G_N_ELEMENTS(item_rows); i++) {
-    if (parser_sees_word(parser, item_rows[i].word)) {
-      if (item_rows[i].parse == NULL) {
-        char *what = g_strdup_printf("`%s`", item_rows[i].word);
-        parser_fail_unsupported(parser, token->span, what);
-        g_free(what);
-        return;
-      }
-      parser->at++;
+    if (parser_accept_word(parser, item_rows[i].word)) {
       item_rows[i].parse(parser, items, token->span);
       return;
     }
@@ -238,7 +369,7 @@ static void parse_item(Parser *parser, ItemVec *items) {
     parse_fault(parser, items, token->span);
   } else {
     parser_fail(parser, token->span,
-                "expected latency, clients, rounds, set, expect, `client starts` or a fault with its count, found %s",
+                "expected latency, clients, rounds, set, expect, `client starts`, detect or a fault, found %s",
                 token_kind_name(token->kind));
   }
 }

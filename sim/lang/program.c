@@ -27,6 +27,27 @@ static void free_service(Service *service) {
   g_free(service->handlers);
 }
 
+static void free_notices(Program *program) {
+  for (int32_t i = 0; i < program->notice_count; i++) {
+    g_free(program->notices[i].name);
+    for (int32_t p = 0; p < program->notices[i].param_count; p++) {
+      g_free(program->notices[i].param_names[p]);
+    }
+  }
+  g_free(program->notices);
+}
+
+static void free_kind(ClientKind *kind) {
+  g_free(kind->name);
+  free_variables(kind->variables, kind->variable_count);
+  for (int32_t t = 0; t < kind->task_count; t++) {
+    g_free(kind->tasks[t].name);
+  }
+  g_free(kind->notice_entries);
+  g_free(kind->live_before);
+  g_free(kind->live_after);
+}
+
 static void free_processes(Program *program) {
   for (int32_t i = 0; i < program->service_count; i++) {
     free_service(&program->services[i]);
@@ -37,13 +58,11 @@ static void free_processes(Program *program) {
   }
   g_free(program->groups);
   for (int32_t i = 0; i < program->kind_count; i++) {
-    ClientKind *kind = &program->kinds[i];
-    g_free(kind->name);
-    free_variables(kind->variables, kind->variable_count);
-    g_free(kind->live_before);
-    g_free(kind->live_after);
+    free_kind(&program->kinds[i]);
   }
   g_free(program->kinds);
+  free_notices(program);
+  free_variables(program->ghosts, program->ghost_count);
 }
 
 static void free_scenario(Program *program) {
@@ -51,6 +70,7 @@ static void free_scenario(Program *program) {
     g_free(program->expectations[i].property);
   }
   g_free(program->expectations);
+  g_free(program->obtainables);
   g_free(program->faults);
   g_free(program->scenario);
   g_free(program->scenario_text);
@@ -66,6 +86,15 @@ static void free_tables(Program *program) {
   }
   free(program->waits);
   free(program->criticals);
+  free(program->parallels);
+  for (int32_t i = 0; i < program->assertion_count; i++) {
+    g_free(program->assertions[i].text);
+  }
+  free(program->assertions);
+  for (int32_t i = 0; i < program->table_count; i++) {
+    g_free(program->tables[i].values);
+  }
+  g_free(program->tables);
   free(program->durations_us);
   free(program->code);
   for (int32_t i = 0; i < program->never_count; i++) {

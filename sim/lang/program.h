@@ -156,7 +156,7 @@ typedef struct UntilAge {
   int32_t duration;        /* index: age(variable) >= durations_us[duration] */
 } UntilAge;
 typedef struct Wait {
-  int64_t lo_us, hi_us;    /* hi may be DURATION_INFINITE */
+  int64_t lo_us, hi_us;    /* hi may be DURATION_INFINITE; both are when only the `until` ends the wait */
   int32_t until_entry;     /* pc of an expression block without ages that ends in RETURN; NO_INDEX: none */
   UntilAge *ages; int32_t age_count;
   Span span;
@@ -230,8 +230,8 @@ typedef struct Fault {
 } Fault;
 
 typedef struct Expectation {
-  char *property;          /* "mutual_exclusion", …, "all", or the text of a never */
-  bool is_never;
+  char *property;          /* "mutual_exclusion", …, "all", or the text of a never or an assert */
+  bool is_never;           /* such a text */
   bool holds;
   int32_t obtainable;      /* `obtainable within d`: index into Program.obtainables; else NO_INDEX */
   int64_t within_us;       /* obtainable */

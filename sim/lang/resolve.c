@@ -120,6 +120,48 @@ void compiler_break_symmetry(Compiler *c, int32_t kind, Span span) {
   }
 }
 
+static void break_server_symmetry(Compiler *c, int32_t group, Span span) {
+  if (c->program->servers_symmetric[group]) {
+    c->program->servers_symmetric[group] = false;
+    c->program->servers_asymmetry[group] = span;
+  }
+}
+
+void compiler_tell_apart(Compiler *c, Constant processes, Span span) {
+  for (int64_t i = processes.value; i < processes.value + processes.count; i++) {
+    if (processes.sort == SORT_CLIENT) {
+      compiler_break_symmetry(c, compiler_kind_of_client(c, i), span);
+    } else {
+      break_server_symmetry(c, c->program->server_group[i], span);
+    }
+  }
+}
+
+int32_t compiler_service_of_server(const Compiler *c, int64_t server) {
+  return c->program->groups[c->program->server_group[server]].service;
+}
+
+bool compiler_is_peers(Compiler *c, const Expr *expr) {
+  return expr->kind == EXPR_NAME && (c->mode == MODE_HANDLER || c->mode == MODE_GUARD) && strcmp(expr->name.text, "peers") == 0 &&
+         compiler_find(c, "peers") == NULL;
+}
+
+bool compiler_peers(Compiler *c, const Expr *expr, Constant *group) {
+  int32_t found = 0;
+  for (int32_t g = 0; g < c->program->group_count; g++) {
+    const ServerGroup *candidate = &c->program->groups[g];
+    if (candidate->service == c->service) {
+      *group = (Constant){SORT_SERVER, candidate->first, candidate->count, true};
+      found++;
+    }
+  }
+  if (found != 1) {
+    diagnostics_error(c->diagnostics, expr->span, "`peers` has a meaning where one group of servers uses the service '%s'; here %d do",
+                      c->decl->services[c->service]->name.text, found);
+  }
+  return found == 1;
+}
+
 int32_t compiler_kind_of_client(const Compiler *c, int64_t client) {
   return c->program->client_kind[client];
 }
@@ -140,18 +182,52 @@ static Fold fold_name(Compiler *c, const Expr *expr, Constant *value) {
   return FOLD_YES;
 }
 
-/* node[i], client[i], node[a..b] */
+/* lists[0] */
+static Fold fold_list_entry(Compiler *c, const Expr *expr, const ServerList *list, Constant index, Constant *value) {
+  if (index.sort != SORT_INT || index.is_group || expr->kind == EXPR_SLICE) {
+    return bad(c, expr->span, "a list is indexed by `me` or by a number");
+  }
+  if (index.value < 0 || index.value >= list->count) {
+    diagnostics_error(c->diagnostics, expr->span, "'%s' has the indices 0..%d", expr_text(c, expr->left), list->count - 1);
+    return FOLD_BAD;
+  }
+  *value = (Constant){SORT_SERVER, list->firsts[index.value], list->length, list->is_group};
+  return FOLD_YES;
+}
+
+static Fold fold_range_of_group(Compiler *c, const Expr *expr, Constant low, Constant high, Constant *value) {
+  if (low.sort != SORT_INT || high.sort != SORT_INT) {
+    return bad(c, expr->span, "an index of a group is a number; to reach all of its members write `for n in …`");
+  }
+  if (low.value < 0 || high.value < low.value || high.value >= value->count) {
+    diagnostics_error(c->diagnostics, expr->span, "'%s' has the indices 0..%d", expr_text(c, expr->left), value->count - 1);
+    return FOLD_BAD;
+  }
+  bool is_part = high.value - low.value + 1 < value->count || value->sort == SORT_CLIENT;
+  value->value += low.value;
+  value->count = (int32_t)(high.value - low.value) + 1;
+  value->is_group = expr->kind == EXPR_SLICE;
+  if (is_part) {
+    compiler_tell_apart(c, *value, expr->span);
+  }
+  return FOLD_YES;
+}
+
+/* node[i], client[i], node[a..b], lists[i]; FOLD_NO when the program computes the index or looks into an array. */
 static Fold fold_part(Compiler *c, const Expr *expr, Constant *value) {
   Constant low, high;
-  Fold base = compiler_fold(c, expr->left, value);
+  const Symbol *symbol = expr->left->kind == EXPR_NAME ? compiler_find(c, expr->left->name.text) : NULL;
+  if (expr->left->kind == EXPR_NAME && symbol == NULL) {
+    compiler_unknown(c, expr->left->name, "name");
+    return FOLD_BAD;
+  }
+  bool is_list = symbol != NULL && symbol->kind == SYMBOL_LIST;
+  Fold base = is_list ? FOLD_YES : compiler_fold(c, expr->left, value);
   if (base != FOLD_YES) {
-    if (base == FOLD_NO && compiler_find(c, expr->left->name.text) == NULL) {
-      compiler_unknown(c, expr->left->name, "name");
-      return FOLD_BAD;
-    }
     return base;
   }
-  if (!value->is_group) {
+  const ServerList *list = is_list ? &c->lists.items[symbol->index] : NULL;
+  if (!is_list && !value->is_group) {
     diagnostics_error(c->diagnostics, expr->left->span, "'%s' is no array", expr_text(c, expr->left));
     return FOLD_BAD;
   }
@@ -160,20 +236,10 @@ static Fold fold_part(Compiler *c, const Expr *expr, Constant *value) {
   if (first == FOLD_BAD || last == FOLD_BAD) {
     return FOLD_BAD;
   }
-  if (first == FOLD_NO || last == FOLD_NO || low.sort != SORT_INT || high.sort != SORT_INT) {
-    return bad(c, expr->span, "an index must be a constant number so far; to reach all of them write `for n in node`");
+  if (first == FOLD_NO || last == FOLD_NO) {
+    return expr->kind == EXPR_INDEX ? FOLD_NO : bad(c, expr->span, "the ends of a slice are constant numbers");
   }
-  if (low.value < 0 || high.value < low.value || high.value >= value->count) {
-    diagnostics_error(c->diagnostics, expr->span, "'%s' has the indices 0..%d", expr_text(c, expr->left), value->count - 1);
-    return FOLD_BAD;
-  }
-  if (value->sort == SORT_CLIENT) {
-    compiler_break_symmetry(c, compiler_kind_of_client(c, value->value + low.value), expr->span);
-  }
-  value->value += low.value;
-  value->count = (int32_t)(high.value - low.value) + 1;
-  value->is_group = expr->kind == EXPR_SLICE;
-  return FOLD_YES;
+  return is_list ? fold_list_entry(c, expr, list, low, value) : fold_range_of_group(c, expr, low, high, value);
 }
 
 static bool is_infinite(Constant value) {
@@ -507,11 +573,67 @@ static void unknown_parameter(Compiler *c, Name name) {
   vec_free(&names);
 }
 
+/* One entry of a list: servers that its other entries agree with. */
+static bool declare_entry(Compiler *c, const Expr *entry, ServerList *list) {
+  Constant servers;
+  if (!compiler_constant(c, entry, "an entry of a list", &servers)) {
+    return false;
+  }
+  if (servers.sort != SORT_SERVER) {
+    diagnostics_error(c->diagnostics, entry->span, "a list is one of servers; '%s' is %s", expr_text(c, entry), sort_text(servers.sort));
+    return false;
+  }
+  bool is_first = list->count == 0;
+  if (!is_first && (servers.count != list->length || servers.is_group != list->is_group)) {
+    diagnostics_error(c->diagnostics, entry->span, "the entries of a list name as many servers each: %d here, %d in the first one",
+                      servers.count, list->length);
+    return false;
+  }
+  int32_t service = compiler_service_of_server(c, is_first ? servers.value : list->firsts[0]);
+  for (int64_t s = servers.value; s < servers.value + servers.count; s++) {
+    if (compiler_service_of_server(c, s) != service) {
+      diagnostics_error(c->diagnostics, entry->span, "the servers of a list have one service");
+      return false;
+    }
+  }
+  compiler_tell_apart(c, servers, entry->span);
+  list->length = servers.count;
+  list->is_group = servers.is_group;
+  list->firsts[list->count++] = (int32_t)servers.value;
+  return true;
+}
+
+static void declare_list(Compiler *c, const ParamDecl *param) {
+  ServerList list = {.name = param->name, .length = 1, .firsts = g_new0(int32_t, (size_t)param->value->item_count + 1)};
+  for (int32_t i = 0; i < param->value->item_count && declare_entry(c, param->value->items[i], &list); i++) {
+  }
+  vec_push(&c->lists, list);
+  compiler_declare_global(c, (Symbol){.name = param->name, .kind = SYMBOL_LIST, .index = (int32_t)c->lists.count - 1});
+}
+
+void declare_lists(Compiler *c) {
+  for (int32_t i = 0; i < c->decl->param_count; i++) {
+    if (c->decl->params[i].value->kind == EXPR_LIST) {
+      declare_list(c, &c->decl->params[i]);
+    }
+  }
+  Program *program = c->program;
+  program->tables = g_new0(Table, (size_t)c->lists.count + 1);
+  for (uint32_t i = 0; i < c->lists.count; i++) {
+    program->tables[program->table_count++] = (Table){SORT_SERVER, c->lists.items[i].firsts, c->lists.items[i].count};
+  }
+}
+
 void declare_parameters(Compiler *c, const Setting *settings, int32_t setting_count) {
   c->program->parameters = g_new0(Parameter, (size_t)c->decl->param_count + 1);
   for (int32_t i = 0; i < c->decl->param_count; i++) {
     const ParamDecl *param = &c->decl->params[i];
-    declare_parameter(c, param, setting_of(settings, setting_count, param->name.text));
+    const Setting *setting = setting_of(settings, setting_count, param->name.text);
+    if (param->value->kind != EXPR_LIST) { /* lists are of servers, whose number may be a parameter */
+      declare_parameter(c, param, setting);
+    } else if (setting != NULL || scenario_setting(c, param->name.text) != NULL) {
+      diagnostics_error(c->diagnostics, param->name.span, "'%s' is a list of servers, which cannot be set", param->name.text);
+    }
   }
   for (int32_t i = 0; i < setting_count; i++) {
     if (!is_parameter(c->decl, settings[i].name)) {
@@ -548,6 +670,18 @@ static int32_t service_named(Compiler *c, Name name) {
   return NO_INDEX;
 }
 
+static void declare_group(Compiler *c, const ServerDecl *decl, int32_t index, int32_t service, int32_t count) {
+  Program *program = c->program;
+  ServerGroup *group = &program->groups[program->group_count];
+  *group = (ServerGroup){g_strdup(decl->name.text), decl->count != NULL, MAX(service, 0), program->server_count, count};
+  for (int32_t s = 0; s < count; s++) {
+    program->server_group[program->server_count++] = program->group_count;
+  }
+  program->servers_symmetric[program->group_count++] = count > 1;
+  Constant constant = {SORT_SERVER, group->first, count, group->is_array};
+  compiler_declare_global(c, (Symbol){.name = decl->name, .kind = SYMBOL_CONSTANT, .index = index, .constant = constant});
+}
+
 static void declare_servers(Compiler *c) {
   Program *program = c->program;
   program->groups = g_new0(ServerGroup, (size_t)c->decl->server_count + 1);
@@ -562,14 +696,7 @@ static void declare_servers(Compiler *c) {
       diagnostics_error(c->diagnostics, decl->name.span, "a model has at most %d servers", PROGRAM_SERVERS_MAX);
       return;
     }
-    ServerGroup *group = &program->groups[program->group_count];
-    *group = (ServerGroup){g_strdup(decl->name.text), decl->count != NULL, MAX(service, 0), program->server_count, count};
-    for (int32_t s = 0; s < count; s++) {
-      program->server_group[program->server_count++] = program->group_count;
-    }
-    program->group_count++;
-    Constant constant = {SORT_SERVER, group->first, count, group->is_array};
-    compiler_declare_global(c, (Symbol){.name = decl->name, .kind = SYMBOL_CONSTANT, .index = i, .constant = constant});
+    declare_group(c, decl, i, service, count);
   }
 }
 

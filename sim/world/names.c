@@ -20,6 +20,15 @@ static inline ALWAYS_INLINE void visit_fixed(const Layout *layout, State *state,
   }
 }
 
+static inline ALWAYS_INLINE void visit_ordered(const Layout *layout, State *state, NameVisit visit, void *user) {
+  for (uint32_t i = 0; i < layout->ordered_names.count; i++) {
+    uint32_t at = layout->ordered_names.items[i];
+    if (state->cells[at] != 0) {
+      visit(user, field_sort_at(layout->fixed.items, state->cells, at), &state->cells[at]);
+    }
+  }
+}
+
 static inline ALWAYS_INLINE void visit_messages(const Layout *layout, State *state, int32_t from, int32_t end, NameVisit visit, void *user) {
   for (int32_t m = from; m < end; m++) {
     Cell *record = state_message(layout, state, m);
@@ -213,6 +222,33 @@ static void number_messages(const World *world, State *state, Numbering *numberi
   visit_messages(layout, state, alone, state->message_count, number_name, numbering);
 }
 
+/* Whether element a of a bag stands before element b, under the new names. */
+static bool precedes(const Layout *layout, const Numbering *numbering, State *state, const LayoutBag *bag, int32_t a, int32_t b) {
+  for (int32_t i = 0; i < bag->element_cells; i++) {
+    int32_t at_a = bag->cell + a * bag->element_cells + i, at_b = bag->cell + b * bag->element_cells + i;
+    Cell cell_a = state->cells[at_a], cell_b = state->cells[at_b];
+    rewrite_name((void *)numbering, field_sort_at(layout->fixed.items, state->cells, (uint32_t)at_a), &cell_a); /* reads only */
+    rewrite_name((void *)numbering, field_sort_at(layout->fixed.items, state->cells, (uint32_t)at_b), &cell_b);
+    if (cell_a != cell_b) {
+      return cell_a < cell_b;
+    }
+  }
+  return false;
+}
+
+static void sort_bag(const Layout *layout, const Numbering *numbering, State *state, const LayoutBag *bag) {
+  for (int32_t i = 1; i < bag->count; i++) {
+    for (int32_t j = i; j > 0 && precedes(layout, numbering, state, bag, j, j - 1); j--) {
+      Cell *element = state->cells + bag->cell + j * bag->element_cells;
+      for (int32_t k = 0; k < bag->element_cells; k++) {
+        Cell held = element[k];
+        element[k] = element[k - bag->element_cells];
+        element[k - bag->element_cells] = held;
+      }
+    }
+  }
+}
+
 void names_renumber(const World *world, State *state, Renaming *renaming) {
   Numbering numbering;
   memset(&numbering, 0, sizeof numbering);
@@ -223,8 +259,12 @@ void names_renumber(const World *world, State *state, Renaming *renaming) {
   visit_names(&world->layout, state, note_name, &numbering);
   rank(numbering.ticket_used, 1, 256, numbering.ticket, renaming->tickets, &renaming->ticket_count);
   rank(numbering.entered_used, 1, HOLDING_UNENTERED, numbering.holding, renaming->entered, &renaming->entered_count);
-  visit_fixed(&world->layout, state, number_name, &numbering);
+  visit_ordered(&world->layout, state, number_name, &numbering);
   number_messages(world, state, &numbering);
+  for (uint32_t b = 0; b < world->layout.bags.count; b++) {
+    sort_bag(&world->layout, &numbering, state, &world->layout.bags.items[b]);
+  }
+  visit_fixed(&world->layout, state, number_name, &numbering); /* what is in bags alone, if anything */
   visit_names(&world->layout, state, rewrite_name, &numbering);
   state->age_count = renaming->age_count;
 }

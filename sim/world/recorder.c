@@ -187,7 +187,7 @@ static void log_wait(Recorder *recorder, const Event *event) {
   RunEvent *out = add_event(recorder, event->kind == EVENT_WAIT ? RUN_WAIT : RUN_WAKE, event->client, -1);
   if (event->kind == EVENT_WAIT) {
     g_autofree char *lo = world_duration_text(wait->lo_us), *hi = world_duration_text(wait->hi_us);
-    out->text = g_strdup_printf("%s..%s", lo, hi);
+    out->text = wait->lo_us == DURATION_INFINITE ? g_strdup("until its condition holds") : g_strdup_printf("%s..%s", lo, hi);
   } else if (event->index > 0) {
     const UntilAge *until = &wait->ages[event->index - 1];
     g_autofree char *bound = world_duration_text(program->durations_us[until->duration]);

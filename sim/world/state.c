@@ -19,6 +19,8 @@ void layout_free(Layout *layout, const Program *program) {
   vec_free(&layout->fixed_names);
   vec_free(&layout->message_names);
   vec_free(&layout->arrays);
+  vec_free(&layout->bags);
+  vec_free(&layout->ordered_names);
   free(layout->ghost_variable);
   for (int32_t k = 0; k < program->kind_count; k++) {
     free(layout->client_variable[k]);

@@ -175,6 +175,11 @@ typedef struct LayoutArray {
   int32_t first, count; /* instances */
 } LayoutArray;
 
+/* Elements in the fixed part whose order means nothing: names_renumber sorts them. Every name in them is somewhere else, too. */
+typedef struct LayoutBag {
+  int32_t cell, element_cells, count;
+} LayoutBag;
+
 typedef struct Layout {
   VEC(Field) fixed;
   VEC(Field) message;
@@ -192,8 +197,10 @@ typedef struct Layout {
   int32_t obtainable_cell;                       /* ages of Program.obtainables: since nobody has obtained */
   int32_t value_count;                           /* values in a message */
   VEC(uint16_t) fixed_names;                     /* the fields that may hold a name, of the fixed part */
+  VEC(uint16_t) ordered_names;                   /* those of them that are in no bag */
   VEC(uint16_t) message_names;                   /* and of a message record */
   VEC(LayoutArray) arrays;
+  VEC(LayoutBag) bags;
 } Layout;
 
 /* Appends a field to the fixed part and returns its cell. `most` is the largest value - base that it may hold. */

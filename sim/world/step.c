@@ -125,7 +125,11 @@ static void list_rest(const World *world, const State *state, int32_t client, in
     list_thing(list, ACTION_WAKE, client, 0, task[TASK_AGE], 0, 0);
   } else if (instr->op == OP_WAIT) {
     const Wait *wait = &program->waits[instr->index];
-    list_wake(world, client, task, ACTION_WAKE, wait->lo_us, wait->hi_us, list);
+    if (wait->lo_us != DURATION_INFINITE) {
+      list_wake(world, client, task, ACTION_WAKE, wait->lo_us, wait->hi_us, list);
+    } else if (task[TASK_OVERDUE]) { /* its `until` holds by now */
+      list_thing(list, ACTION_WAKE, client, 0, 0, 0, 0);
+    }
     list_until_ages(world, state, client, wait, list);
   }
   bool withheld = fault_is_pause(faults_of_client(world, state, client)) || task[TASK_FAULT];
@@ -432,7 +436,7 @@ static void clear_variables(const World *world, State *state, int32_t client, ui
     }
     const Type *type = &kind->variables[v].type;
     Cell *cells = world_client_variable(world, state, client, v);
-    Cell empty = type->sort == SORT_INT || type->sort == SORT_BOOL ? type->lo : 0;
+    Cell empty = type->sort == SORT_INT || type->sort == SORT_BOOL ? type->lo - type->optional : 0;
     int32_t count = world_variable_cells(&kind->variables[v]);
     for (int32_t i = 0; i < count; i++) {
       cells[i] = empty;

@@ -426,7 +426,8 @@ static void wait_here(Machine *machine, const Instr *instr) {
     event.pc = machine->pc;
     step_event(step, event);
   }
-  rest_here(machine, window.lo_us > 0 || window.hi_us != DURATION_INFINITE);
+  bool ends_by_itself = window.lo_us != DURATION_INFINITE;
+  rest_here(machine, ends_by_itself && (window.lo_us > 0 || window.hi_us != DURATION_INFINITE));
 }
 
 static void begin_attempt(Machine *machine) {

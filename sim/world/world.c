@@ -328,7 +328,9 @@ static void add_element(World *world, const Type *type, bool stepped, bool suspe
   Layout *layout = &world->layout;
   switch (type->sort) {
   case SORT_INT:
-  case SORT_BOOL: layout_add(layout, FIELD_PLAIN, type->lo, (int64_t)type->hi - type->lo); break;
+  case SORT_BOOL: /* none is below the lowest */
+    layout_add(layout, FIELD_PLAIN, type->lo - type->optional, (int64_t)type->hi - type->lo + type->optional);
+    break;
   case SORT_STAMP:
     layout_add(layout, FIELD_AGE, 0, STATE_AGES_MAX);
     layout_add(layout, FIELD_PLAIN, 0, type->on_wall && (stepped || world->stamps_travel) ? UINT32_MAX : 0);
@@ -538,11 +540,24 @@ static int32_t *offset_table(int32_t count) {
   return table;
 }
 
+static bool is_in_bag(const Layout *layout, int32_t cell) {
+  for (uint32_t b = 0; b < layout->bags.count; b++) {
+    const LayoutBag *bag = &layout->bags.items[b];
+    if (cell >= bag->cell && cell < bag->cell + bag->element_cells * bag->count) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* Which fields a renaming must look at. */
 static void list_names(Layout *layout) {
   for (uint32_t i = 0; i < layout->fixed.count; i++) {
     if (layout->fixed.items[i].sort != FIELD_PLAIN && layout->fixed.items[i].width > 0) {
       vec_push(&layout->fixed_names, (uint16_t)i);
+      if (!is_in_bag(layout, (int32_t)i)) {
+        vec_push(&layout->ordered_names, (uint16_t)i);
+      }
     }
   }
   for (uint32_t i = 0; i < layout->message.count; i++) {
@@ -602,7 +617,7 @@ static void note_monitor_ghosts(World *world) {
     for (int32_t g = 0; g < program->group_count; g++) {
       int32_t first = program->groups[g].first, count = program->groups[g].count;
       const int32_t *cells = &world->ghost_cell[m][first];
-      if (count > 1 && cells[0] != NO_INDEX) {
+      if (count > 1 && cells[0] != NO_INDEX && cells[1] != NO_INDEX) {
         vec_push(&world->layout.arrays, ((LayoutArray){cells[0], cells[1] - cells[0], false, first, count}));
       }
     }
@@ -783,6 +798,12 @@ char *world_duration_text(int64_t us) {
 
 /* --- worlds ----------------------------------------------------------------------------------------------------------- */
 
+void world_ghost_array(World *world, int32_t cell, const Extent *extent) { note_array(world, extent, cell, 1); }
+
+void world_ghost_bag(World *world, int32_t cell, int32_t element_cells, int32_t count) {
+  vec_push(&world->layout.bags, ((LayoutBag){cell, element_cells, count}));
+}
+
 World *world_new(const Program *program, const Monitor *const *monitors, int32_t monitor_count) {
   return world_new_with(program, monitors, monitor_count, &(Clocks){0});
 }
@@ -854,6 +875,10 @@ Value world_read(const Type *type, const Cell *cells) {
   switch (type->sort) {
   case SORT_REPLY: return (Value){cells[0], cells[1], 0};
   case SORT_INT:
+    if (type->optional && cells[0] < type->lo) {
+      return (Value){SORT_NONE, 0, 0};
+    }
+    return (Value){SORT_INT, cells[0], 0};
   case SORT_BOOL:
   case SORT_WORD:
   case SORT_DURATION: return (Value){(Cell)type->sort, cells[0], 0};
@@ -868,6 +893,10 @@ bool world_write(const Type *type, Cell *cells, Value value) {
     }
     cells[0] = value.sort;
     cells[1] = value.number;
+    return true;
+  }
+  if (value.sort == SORT_NONE && type->sort == SORT_INT && type->optional) {
+    cells[0] = type->lo - 1;
     return true;
   }
   if (value.sort == SORT_NONE && type->sort != SORT_INT && type->sort != SORT_BOOL) {

@@ -113,6 +113,11 @@ Window world_suspend_window(const World *world, int32_t fault);
 /* For Monitor.declare: a ghost field; its cell is ghost_cell[monitor][server] if it is the first one for that server. */
 int32_t world_ghost(World *world, int32_t monitor, int32_t server, FieldSort sort, int64_t most);
 
+/* For Monitor.declare: ghosts from `cell` on, one for each element of an array, change places as its elements do. */
+void world_ghost_array(World *world, int32_t cell, const Extent *extent);
+/* For Monitor.declare: `count` elements of ghost cells from `cell` on have no order. */
+void world_ghost_bag(World *world, int32_t cell, int32_t element_cells, int32_t count);
+
 /* The state in which nothing has happened yet. */
 void world_initial(const World *world, State *state);
 /* The variables of a client or server get their initial values. */

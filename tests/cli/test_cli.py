@@ -6,6 +6,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -77,6 +78,15 @@ class Cli(unittest.TestCase):
             self.assertEqual(done.returncode, code, f"{arguments}: {done.stdout}\n{done.stderr}")
         return done
 
+    def catalogue(self, **texts):
+        """An environment in which just these models are shipped; "__" in a name stands for its folder."""
+        models = self.folder / "catalogue"
+        for name, text in texts.items():
+            path = models / (name.replace("__", "/") + ".lk")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return dict(os.environ, LOCKSTEP_MODELS=str(models))
+
     def check(self, *arguments, code):
         return self.run_program("check", *arguments, "--no-pictures", code=code)
 
@@ -90,11 +100,11 @@ class Usage(Cli):
 
     def test_help_names_every_command_and_exit_code(self):
         text = self.run_program("--help", code=0).stdout
-        for word in ("check", "dump", "list", "replay", "65", "130"):
+        for word in ("check", "dump", "list", "new", "replay", "65", "130"):
             self.assertIn(word, text)
 
     def test_every_command_has_its_help(self):
-        for command in ("check", "dump", "list", "replay"):
+        for command in ("check", "dump", "list", "new", "replay"):
             done = self.run_program(command, "--help", code=0)
             self.assertIn("--json", done.stdout)
             self.assertEqual(done.stderr, "")
@@ -161,20 +171,81 @@ class Models(Cli):
 
     def test_list_names_shipped_models_by_family(self):
         text = self.run_program("list", code=0).stdout
-        self.assertRegex(text, r"(?m)^protocols\n(  .*\n)*  redlock +\S")
-        self.assertRegex(text, r"(?m)^broken\n")
+        self.assertRegex(text, r"(?m)^Redis\n(  .*\n)*  redlock +\S.*\n(  .*\n)*  broken/naked_del +\S")
+        self.assertRegex(text, r"(?m)^shared memory\n  fischer +\S.*\n  broken/fischer_fast +\S")
+
+    def test_list_takes_the_family_from_the_head_of_the_model(self):
+        def with_line(name, line):
+            head, rest = ALONE.replace("alone", name, 1).split("\n", 1)
+            return f"{head}\n{line}\n{rest}"
+
+        environment = self.catalogue(a=with_line("a", ""), b=with_line("b", "# family: Zoo"),
+                                     c=ALONE.replace("alone", "c", 1) + "# family: Zoo\n",
+                                     broken__a=with_line("a", "# why\n# family:  Zoo "))
+        lines = self.run_program("list", code=0, environment=environment).stdout.splitlines()
+        self.assertEqual([line.split("  one client")[0].rstrip() for line in lines],
+                         ["Zoo", "  b", "  broken/a", "", "other", "  a", "  c"])
 
     def test_list_as_json(self):
         document = json.loads(self.run_program("list", "--json", code=0).stdout)
         self.assertEqual(document["format"], "lockstep-list/1")
-        redlock = next(model for model in document["models"] if model["name"] == "redlock")
-        self.assertEqual(redlock["family"], "protocols")
+        models = {model["name"]: model for model in document["models"]}
+        redlock, naked_del = models["redlock"], models["broken/naked_del"]
+        self.assertEqual((redlock["family"], redlock["broken"]), ("Redis", False))
+        self.assertEqual((naked_del["family"], naked_del["broken"]), ("Redis", True))
+        self.assertIn("majority", redlock["text"])
         self.assertIn("calm", [scenario["name"] for scenario in redlock["scenarios"]])
 
     def test_dump_prints_a_listing(self):
         self.assertIn("enter", self.run_program("dump", self.alone, code=0).stdout)
         document = json.loads(self.run_program("dump", self.alone, "calm", "--json", code=0).stdout)
         self.assertEqual(document["scenario"], "calm")
+
+
+class New(Cli):
+    def test_a_new_model_checks_as_it_is(self):
+        done = self.run_program("new", "mine", code=0)
+        self.assertIn("lockstep check mine.lk", done.stdout)
+        document = self.check_json("mine.lk", code=0)
+        self.assertEqual(document["model"], "mine")
+        claims = [item for scenario in document["scenarios"] for item in scenario["properties"] if item["expected"]]
+        self.assertGreaterEqual(len(claims), 5)
+        self.assertEqual({item["met"] for item in claims}, {True})
+        self.assertEqual({item["expected"] for item in claims}, {"holds", "broken"})
+        self.assertEqual(document["warnings"], [])
+
+    def test_a_copy_finds_the_services_of_its_model(self):
+        self.run_program("new", "mine", "--from", "single_node", "-o", "some/folder", code=0)
+        self.assertEqual(self.check_json("some/folder/mine.lk", "calm", code=0)["model"], "mine")
+        self.run_program("new", "yours", "--from=broken/naked_del", code=0)
+        self.assertRegex((self.folder / "yours.lk").read_text(encoding="utf-8"), r'^model yours "the lock is released by')
+        self.run_program("dump", "yours.lk", code=0)
+
+    def test_a_copy_whose_services_are_others_there_is_not_written(self):
+        (self.folder / "services").mkdir()
+        self.write("services/redis.lk", "service redis {\n  on ping() { reply ok }\n}\n")
+        self.assertIn("set_nx", self.run_program("new", "mine", "--from", "single_node", code=65).stderr)
+        self.assertFalse((self.folder / "mine.lk").exists())
+
+    def test_a_file_that_is_there_is_not_overwritten(self):
+        path = self.write("mine.lk", "precious")
+        self.assertIn("mine.lk is there already", self.run_program("new", "mine", code=64).stderr)
+        self.assertEqual(pathlib.Path(path).read_text(encoding="utf-8"), "precious")
+
+    def test_bad_names_are_errors(self):
+        for name in ("", "two words", "mine.lk", "sub/mine", "../mine", "1st", "größe", "mine\n"):
+            self.assertIn("is no name for a model", self.run_program("new", name, code=64).stderr)
+        self.assertIn("is the name of a shipped model", self.run_program("new", "redlock", code=64).stderr)
+        self.assertIn("is a word of the language", self.run_program("new", "critical", code=64).stderr)
+        self.assertFalse((self.folder / "critical.lk").exists())
+
+    def test_a_mistyped_model_to_copy_is_suggested(self):
+        done = self.run_program("new", "mine", "--from", "redlok", code=64)
+        self.assertIn("did you mean 'redlock'?", done.stderr)
+
+    def test_new_as_json(self):
+        document = json.loads(self.run_program("new", "mine", "--json", code=0).stdout)
+        self.assertEqual(document, {"format": "lockstep-new/1", "path": "mine.lk", "from": "start"})
 
 
 class Verdicts(Cli):
@@ -232,6 +303,44 @@ class Verdicts(Cli):
 
         self.assertEqual(bytes_of(1), bytes_of(2))
 
+    def test_the_steps_that_are_printed_are_those_of_the_report(self):
+        text = self.check("single_node", "pause", "--trace=full", "--report=all", code=0).stdout
+        printed = re.findall(r"(\w+) +violated +1 fault, (\d+) steps", text)
+        reports = re.split(r"(?m)^violation: ", text)[1:]
+        counted = [(report.split()[0], re.findall(r"(?m)^>? +(\d+)  ", report)) for report in reports]
+        self.assertEqual(len(printed), 3)
+        self.assertEqual(printed, [(name, numbers[-1]) for name, numbers in counted])
+        for name, numbers in counted:
+            self.assertEqual([int(number) for number in numbers], list(range(1, len(numbers) + 1)), name)
+
+    def test_json_tells_the_steps_from_the_faults_inside_them(self):
+        scenario, = self.check_json("single_node", "pause", code=0)["scenarios"]
+        violated = [item for item in scenario["properties"] if item["verdict"] == "violated"]
+        for item in violated:
+            trace = json.loads((self.folder / item["trace"]).read_text(encoding="utf-8"))
+            self.assertEqual(item["steps"], len(trace["steps"]))
+        self.assertEqual([item["strikes_inside"] for item in violated], [1] * len(violated))
+        self.assertEqual({item["strikes_inside"] for item in scenario["properties"]} - {1}, {None})
+
+    def test_less_is_the_threshold_to_the_millisecond(self):
+        # The key of A may be gone 10,000 ms after A asked for it. A is inside until 20 (reply) + 40 (read) + 5,000 (work)
+        # + 40 (write) = 5,100 ms, so a pause of 4,900 ms makes it meet B; its write arrives 20 ms before it leaves.
+        arguments = ("single_node", "pause", "--less", "--report=all", "--emit=text")
+        text = self.check(*arguments, code=0).stdout
+        self.assertEqual(re.findall(r"(?m)^less (.*)$", text),
+                         ["a pause of 4,900 ms is enough; with 4,899 ms it is proved."] +
+                         ["a pause of 4,920 ms is enough; with 4,919 ms it is proved."] * 2)
+        written = self.folder / "lockstep-out/single_node/pause/fencing.txt"
+        self.assertIn("\nless a pause of 4,920 ms", written.read_text(encoding="utf-8"))
+        scenario, = self.check_json(*arguments, code=0)["scenarios"]
+        less = {item["name"]: item["less"] for item in scenario["properties"]}
+        self.assertEqual((less["mutual_exclusion"]["enough_us"], less["mutual_exclusion"]["proved_us"]),
+                         (4900000, 4899000))
+        self.assertIsNone(less["owner_release"])
+
+    def test_less_is_only_searched_when_asked_for(self):
+        self.assertNotIn("\nless ", self.check("single_node", "pause", code=0).stdout)
+
     def test_colour_is_only_there_when_asked_for(self):
         self.assertNotIn("\033", self.check(self.alone, code=0).stdout)
         self.assertIn("\033[32mproved", self.check(self.alone, "--colour=always", code=0).stdout)
@@ -244,6 +353,73 @@ class Verdicts(Cli):
         stdout, stderr = running.communicate(timeout=120)
         self.assertEqual(running.returncode, 130, stderr)
         self.assertEqual(json.loads(stdout)["scenarios"][-1]["stopped_by"], "interrupt")
+
+
+class All(Cli):
+    def check_all(self, *arguments, code, **models):
+        return self.run_program("check", "--all", "--no-pictures", *arguments, code=code,
+                                environment=self.catalogue(**models))
+
+    @staticmethod
+    def untimed(text):
+        return re.sub(r" +\d[\d.]* s\b", " TIME", text)
+
+    def test_all_ends_with_a_table_and_a_total(self):
+        text = self.check_all(code=1, alone=ALONE, broken__no_lock=NO_LOCK).stdout
+        self.assertRegex(text, r"(?m)^alone +calm +1 of 1 +\d+ +\S+ s$")
+        self.assertRegex(text, r"(?m)^broken/no_lock +liar +0 of 1 .*\n"
+                               r"    mutual_exclusion: claimed that it holds, violated$")
+        self.assertRegex(text, r"(?m)^model +scenarios +met +not met +undecided +states +time +memory\n"
+                               r"alone +1 +1 +0 +0 +\d+ +\S+ s +\d+ MB\n"
+                               r"broken/no_lock +3 +1 +1 +0 +\d+ +\S+ s +\d+ MB\n\n"
+                               r"2 models, 4 scenarios: 2 of 3 claims met, 1 not met, 1 violation that no claim speaks of; "
+                               r"\d+ states, \S+ s of search in \S+ s, up to \d+ MB each\n\Z")
+
+    def test_all_gives_the_same_bytes_with_any_number_of_jobs(self):
+        models = {name: text.replace("no_lock", name).replace("alone", name)
+                  for name, text in (("a", NO_LOCK), ("b", ALONE), ("c", NO_LOCK), ("d", ALONE))}
+        one = self.check_all("-j", "1", code=1, **models).stdout
+        self.assertEqual(self.untimed(one), self.untimed(self.check_all("-j3", code=1, **models).stdout))
+        self.assertEqual(re.findall(r"(?m)^(\w+) +\w+ +\d of", one), list("aabccd"))
+
+    def test_all_as_json_is_a_document_a_line(self):
+        done = self.check_all("--json", code=1, alone=ALONE, no_lock=NO_LOCK)
+        documents = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([document["format"] for document in documents], ["lockstep-check/1"] * 2)
+        self.assertEqual([document["model"] for document in documents], ["alone", "no_lock"])
+        self.assertEqual(len(documents[1]["scenarios"]), 3)
+
+    def test_all_hands_its_limits_on(self):
+        text = self.check_all("--max-states=1", code=2, alone=ALONE).stdout
+        self.assertIn("0 of 1 claim met, 1 undecided", text)
+        self.check_all("--max-states=1", "--allow-undecided", code=0, alone=ALONE)
+
+    def test_all_writes_below_the_given_folder(self):
+        self.check_all("-o", "out", code=0, alone=ALONE)
+        self.assertTrue((self.folder / "out/alone/calm/run.json").is_file())
+
+    def test_a_wrong_model_does_not_keep_the_others_from_being_checked(self):
+        done = self.check_all(code=65, alone=ALONE, wrong="model wrong wrong")
+        self.assertRegex(done.stdout, r"(?m)^alone +calm +1 of 1")
+        self.assertRegex(done.stderr, r"^wrong: .*wrong\.lk:1:")
+
+    def test_jobs_are_a_number_and_go_with_all(self):
+        self.check("--all", "-j", "0", code=64)
+        self.check("--all", "-j", "many", code=64)
+        self.assertIn("--all", self.check(self.alone, "-j2", code=64).stderr)
+
+    def test_an_interrupt_of_all_ends_every_process(self):
+        self.run_program("new", "crowd", code=0)
+        crowd = (self.folder / "crowd.lk").read_text(encoding="utf-8").replace("client[2]", "client[9]")
+        environment = self.catalogue(alone=ALONE, crowd=crowd)
+        running = subprocess.Popen([PROGRAM, "check", "--all", "--no-pictures", "--json", "-j2"], cwd=self.folder,
+                                   env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(1)
+        running.send_signal(signal.SIGINT)
+        stdout, stderr = running.communicate(timeout=120)
+        self.assertEqual(running.returncode, 130, stderr)
+        documents = [json.loads(line) for line in stdout.splitlines()]
+        self.assertEqual([document["scenarios"][-1]["stopped_by"] for document in documents], [None, "interrupt"])
 
 
 class Files(Cli):

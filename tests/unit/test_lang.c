@@ -182,11 +182,213 @@ static void test_an_attempt_begins_with_the_innermost_loop(void **state) {
   shipped_close(&model);
 }
 
-static void test_tell_all_may_pause_before_each_message(void **state) {
+static void test_the_messages_of_tell_all_leave_together(void **state) {
   (void)state;
   Shipped model = small("client { var key : token\n key = fresh; tell all node.release(key) }", "");
   assert_int_equal(count_ops(model.program, OP_TELL), 3);
-  assert_int_equal(count_ops(model.program, OP_PAUSE_POINT), 3);
+  assert_int_equal(count_ops(model.program, OP_PAUSE_POINT), 1);
+  assert_true(model.program->servers_symmetric[0]);
+  shipped_close(&model);
+}
+
+/* The instructions from the first one of kind `op` on must be these. */
+static void assert_code(const Program *program, Opcode op, const Opcode *expected, size_t count) {
+  int32_t pc = find_op(program, op, 0);
+  assert_true(pc != NO_INDEX && pc + (int32_t)count <= program->code_count);
+  for (size_t i = 0; i < count; i++) {
+    assert_int_equal(program->code[pc + (int32_t)i].op, expected[i]);
+  }
+}
+
+#define ASSERT_CODE(program, ...)                                                                                      \
+  do {                                                                                                                 \
+    static const Opcode expected[] = {__VA_ARGS__};                                                                    \
+    assert_code(program, expected[0], expected, G_N_ELEMENTS(expected));                                               \
+  } while (0)
+
+static void test_the_index_of_an_element_lies_on_top(void **state) {
+  (void)state;
+  Shipped model = small("client[2] { var x[4] : 0..9 var s[node] : stamp var i : 0..3\n wait 1s\n x[i] += 1\n s[node[1]] = now\n"
+                        " if age(s[node[1]]) < 1s { wait 1s } }", "");
+  const Variable *x = &model.program->kinds[0].variables[0], *s = &model.program->kinds[0].variables[1];
+  assert_true(x->extent.is_array && x->extent.sort == SORT_INT && x->extent.count == 4);
+  assert_true(s->extent.is_array && s->extent.sort == SORT_SERVER && s->extent.count == 3 && s->extent.first == 0);
+  ASSERT_CODE(model.program, OP_LOAD, OP_LOAD, OP_PUSH, OP_ADD, OP_LOAD, OP_STORE, OP_PAUSE_POINT, OP_PUSH, OP_STAMP, OP_PAUSE_POINT,
+              OP_PUSH, OP_AGE_BELOW);
+  assert_true(model.program->code[find_op(model.program, OP_STORE, 0)].is_indexed);
+  assert_false(model.program->code[find_op(model.program, OP_LOAD, 0)].is_indexed);
+  assert_true(model.program->code[find_op(model.program, OP_LOAD, 1)].is_indexed);
+  shipped_close(&model);
+}
+
+static void test_a_stored_element_does_not_end_the_life_of_the_array(void **state) {
+  (void)state;
+  Shipped model = small("client { var x[4] : 0..9 var y : 0..9\n wait 1s\n x[1] = 2\n y = 1\n wait 1s until x[2] == y }", "");
+  const ClientKind *kind = &model.program->kinds[0];
+  assert_int_equal(kind->live_before[find_op(model.program, OP_WAIT, 0)], variable_bit(kind, "x"));
+  shipped_close(&model);
+}
+
+static void test_each_task_has_its_entry_and_hears_of_the_others(void **state) {
+  (void)state;
+  Shipped model = small("client { var a : bool var b : bool\n task work { wait 1s\n a = true\n wait 2s\n critical { wait 3s } }\n"
+                        " task watch { wait 4s until a\n b = true\n repeat 2 { wait 1s } stop } }", "");
+  const ClientKind *kind = &model.program->kinds[0];
+  assert_int_equal(kind->task_count, 2);
+  assert_string_equal(kind->tasks[1].name, "watch");
+  assert_true(kind->tasks[0].enters && kind->enters && !kind->tasks[1].enters);
+  assert_int_equal(model.program->code[kind->tasks[1].entry - 1].op, OP_END);
+  /* What `watch` reads is live wherever `work` rests; its own variables nowhere before. */
+  int32_t wait = find_op(model.program, OP_WAIT, 0);
+  assert_true(kind->live_before[wait] & variable_bit(kind, "a"));
+  assert_false(kind->live_before[wait] & variable_bit(kind, "b"));
+  shipped_close(&model);
+}
+
+#define SIGNALS                                                                                                        \
+  "server desk[2] : desk\nservice desk { var who : client? var at : stamp\n"                                           \
+  " on come(t) when who == none keep { who = caller; at = now; tell who.called(t, at); tell all peers.seen(t) }\n"     \
+  " on seen(t) { } on go() { who = none } on lost(c) { if who == c { who = none } } }\n"
+
+static void test_notices_know_their_arguments_from_the_servers(void **state) {
+  (void)state;
+  Shipped model = small("client[2] { var t : token var at : stamp var done : bool\n on called(x, y) { t = x; at = y; done = true }\n"
+                        " t = fresh\n wait 1s until done\n ask desk[0].come(t) }", SIGNALS);
+  const Program *program = model.program;
+  const ClientKind *kind = &program->kinds[0];
+  assert_int_equal(program->notice_count, 1);
+  assert_int_equal(program->notices[0].param_sorts[0], SORT_TOKEN);
+  assert_int_equal(program->notices[0].param_sorts[1], SORT_STAMP);
+  int32_t entry = kind->notice_entries[0];
+  assert_true(entry > kind->entry && entry < kind->code_end);
+  assert_int_equal(program->code[entry].op, OP_LOAD_ARG);
+  assert_true(find_op(program, OP_NOTIFY, 0) > kind->code_end);
+  /* A handler that only servers call gets its arguments' sorts from them. */
+  const Handler *seen = find_handler(program, 0, "seen");
+  assert_int_equal(seen->param_sorts[0], SORT_TOKEN);
+  shipped_close(&model);
+}
+
+static void test_a_guard_is_a_block_before_its_handler(void **state) {
+  (void)state;
+  Shipped model = small("client[2] { var t : token var done : bool\n on called(x, y) { done = true }\n t = fresh\n"
+                        " ask desk[0].come(t) }", SIGNALS);
+  const Handler *come = find_handler(model.program, 0, "come");
+  assert_true(come->keeps && come->guard != NO_INDEX && come->guard < come->entry);
+  assert_int_equal(model.program->code[come->entry - 1].op, OP_RETURN);
+  assert_true(model.program->services[0].lost_entry > come->entry);
+  shipped_close(&model);
+}
+
+static void test_a_parallel_ask_pushes_the_first_server_and_its_number(void **state) {
+  (void)state;
+  Shipped model = small("client[2] { var key : token var k : 0..3\n key = fresh\n wait 1s\n"
+                        " k = ask all node.set_nx(key, ttl) within 50ms count ok until 2\n if k >= 2 { wait 1s } }", "");
+  const Program *program = model.program;
+  ASSERT_CODE(program, OP_PAUSE_POINT, OP_PUSH, OP_LOAD, OP_PUSH, OP_ASK_ALL, OP_REPLY_VALUE, OP_STORE);
+  const Parallel *parallel = &program->parallels[0];
+  assert_int_equal(parallel->count, 3);
+  assert_int_equal(parallel->until, 2);
+  assert_int_equal(parallel->wanted_sort, SORT_WORD);
+  assert_string_equal(program->words[parallel->wanted], "ok");
+  assert_true(program->servers_symmetric[0]);
+  shipped_close(&model);
+}
+
+static void test_what_tells_servers_apart_breaks_their_symmetry(void **state) {
+  (void)state;
+  static const struct {
+    const char *body;
+    bool is_symmetric;
+  } cases[] = {
+      {"var k : 0..3 k = ask all node.del() count ok", true},
+      {"pick n in node ask n.del()", true},
+      {"var s[node] : bool pick n in node s[n] = true", true},
+      {"for n in node { ask n.del() }", false},
+      {"var i : 0..2 ask node[i].del()", false},
+      {"ask node[1].del()", false},
+      {"var k : 0..3 k = ask all node[0..1].del() count ok", false},
+      {"for n in lists[me] { ask n.del() }", false},
+  };
+  for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *client = g_strdup_printf("client[2] { %s }", cases[i].body);
+    Shipped model = small(client, i == G_N_ELEMENTS(cases) - 1 ? "param lists = [node[0..1], node[1..2]]" : "");
+    assert_int_equal(model.program->servers_symmetric[0], cases[i].is_symmetric);
+    assert_int_equal(model.program->servers_asymmetry[0].end > 0, !cases[i].is_symmetric);
+    assert_false(model.program->servers_symmetric[1]); /* there is only one */
+    shipped_close(&model);
+  }
+}
+
+static void test_a_list_is_a_table_of_first_servers(void **state) {
+  (void)state;
+  Shipped model = small("client[2] { var k : 0..2\n wait 1s\n k = ask all lists[me].del() within 1s count ok }",
+                        "param lists = [node[0..1], node[1..2]]");
+  ASSERT_CODE(model.program, OP_ME, OP_ORDINAL, OP_TABLE, OP_ASK_ALL);
+  assert_int_equal(model.program->table_count, 1);
+  assert_int_equal(model.program->tables[0].values[1], 1);
+  assert_int_equal(model.program->parallels[0].count, 2);
+  assert_false(model.program->clients_symmetric[0]);
+  shipped_close(&model);
+}
+
+static void test_a_section_says_what_it_holds_and_for_how_many(void **state) {
+  (void)state;
+  Shipped model = small("client { var t : ticket var i : 0..3\n wait 1s\n critical of i permit 3 fence t { wait 1s }\n"
+                        " critical of i shared { wait 1s } }", "");
+  const Critical *first = &model.program->criticals[0], *second = &model.program->criticals[1];
+  assert_true(first->has_resource && first->has_fence && !first->is_shared && first->permits == 3);
+  assert_true(second->has_resource && !second->has_fence && second->is_shared && second->permits == 1);
+  int32_t enter = find_op(model.program, OP_ENTER, 0);
+  assert_int_equal(model.program->code[enter - 2].index, variable_index(&model.program->kinds[0], "i"));
+  assert_int_equal(model.program->code[enter - 1].index, variable_index(&model.program->kinds[0], "t"));
+  shipped_close(&model);
+}
+
+static void test_choices_and_picks(void **state) {
+  (void)state;
+  Shipped model = small("client[2] { var x : 0..9\n wait 1s\n choose { x = 1 } or { x = 2 } or { x = 3 }\n pick y in 4..6\n"
+                        " pick n in node\n ask n.put(x + y)\n }", "script redis.put(v) { choose { reply v } or { reply nil } }");
+  const Program *program = model.program;
+  assert_int_equal(count_ops(program, OP_CHOOSE), 4);
+  assert_int_equal(program->code[find_op(program, OP_CHOOSE, 0)].index, 3);
+  int32_t pick = find_op(program, OP_CHOOSE, 1);
+  assert_int_equal(program->code[pick - 1].operand, 4);
+  assert_int_equal(program->code[pick].index, 3);
+  assert_int_equal(program->code[pick + 1].op, OP_ADD);
+  assert_int_equal(program->code[find_op(program, OP_CHOOSE, 2) - 1].index, SORT_SERVER);
+  shipped_close(&model);
+}
+
+static void test_ghosts_belong_to_a_process_of_their_own(void **state) {
+  (void)state;
+  Shipped model = small("ghost var g : 0..9 ghost var last[client] : stamp\n"
+                        "client[2] { wait 1s\n last[me] = now\n if g < 3 { g += 1 }\n assert g < 9 \"few\" }",
+                        "never \"many\" { g > 8 or any(c in client : age(last[c]) < 1s) }");
+  const Program *program = model.program;
+  assert_int_equal(program->ghost_count, 2);
+  ASSERT_CODE(program, OP_NOW, OP_ME, OP_STORE_GHOST, OP_LOAD_OF, OP_PUSH, OP_LT, OP_JUMP_UNLESS, OP_LOAD_OF, OP_PUSH, OP_ADD,
+              OP_STORE_GHOST, OP_LOAD_OF, OP_PUSH, OP_LT, OP_ASSERT);
+  assert_int_equal(program->code[find_op(program, OP_LOAD_OF, 0)].operand, program->client_count + program->server_count);
+  assert_int_equal(program->code[find_op(program, OP_AGE_BELOW_OF, 0)].count, program->client_count + program->server_count);
+  assert_string_equal(program->assertions[0].text, "few");
+  assert_true(program->clients_symmetric[0]);
+  shipped_close(&model);
+}
+
+static void test_a_loop_in_a_handler_is_copied(void **state) {
+  (void)state;
+  Shipped model = small("client { ask node[0].clear() }",
+                        "script redis.clear() { for i in 0..2 { if i == 1 { continue } fence = next fence } repeat 2 { owner = fresh } }");
+  assert_int_equal(count_ops(model.program, OP_NEXT), 2);
+  assert_int_equal(count_ops(model.program, OP_FRESH), 2);
+  shipped_close(&model);
+}
+
+static void test_a_round_may_wait_in_a_parallel_ask(void **state) {
+  (void)state;
+  Shipped model = small("client { var k : 0..3\n loop { k = ask all node.del() count ok } }", "");
+  assert_int_equal(count_ops(model.program, OP_ASK_ALL), 1);
   shipped_close(&model);
 }
 
@@ -324,6 +526,199 @@ static void test_liveness_agrees_with_walking(void **state) {
   }
 }
 
+/* Scenarios */
+
+#define SCENARIO_HEAD                                                                                                  \
+  "model small \"\"\nuse redis\nuse register\nparam ttl = 10s\nserver node[3] : redis\nserver store : register\n"        \
+  "client writer[2] { var key : token\n key = fresh\n pick n in node\n ask n.set_nx(key, ttl) }\n"                                \
+  "client reader { var t : ticket\n critical fence t { ask store.read() } }\n"
+#define WRITERS UINT32_C(3)
+#define READER UINT32_C(4)
+#define NODES UINT32_C(7)
+#define STORE UINT32_C(8)
+
+static Shipped scenario_and(const char *lines, const char *rest) {
+  g_autofree char *text = g_strconcat(SCENARIO_HEAD, "scenario s {\n", lines, "\n}\n", rest, NULL);
+  return shipped_text(text, "s", NULL);
+}
+
+static Shipped scenario(const char *lines) {
+  return scenario_and(lines, "");
+}
+
+typedef struct FaultCase {
+  const char *line;
+  Fault fault;
+  const char *listing;
+} FaultCase;
+
+#define FOR_EVER .hi_us = DURATION_INFINITE
+#define NEVER_BACK .lo_us = DURATION_INFINITE, .hi_us = DURATION_INFINITE
+
+static const FaultCase fault_cases[] = {
+    {"1 late to node by 1s..2s", {FAULT_LATE, 1, .servers = NODES, .lo_us = 1000000, .hi_us = 2000000},
+     "  1 late to node[0] node[1] node[2] by 1s..2s\n"},
+    {"inf lost to store", {FAULT_LOST, COUNT_INFINITE, .servers = STORE, FOR_EVER}, "  inf lost to store\n"},
+    {"2 duplicated", {FAULT_DUPLICATED, 2, .servers = NODES | STORE, FOR_EVER},
+     "  2 duplicated to node[0] node[1] node[2] store by 0s..inf\n"},
+    {"1 duplicated by 0s..5s to store", {FAULT_DUPLICATED, 1, .servers = STORE, .hi_us = 5000000},
+     "  1 duplicated to store by 0s..5s\n"},
+    {"network unordered", {FAULT_UNORDERED, 1, .clients = WRITERS | READER, .servers = NODES | STORE, FOR_EVER},
+     "  network unordered\n"},
+    {"1 pause of node[1..2] for 0s..inf", {FAULT_PAUSE, 1, .servers = 6, FOR_EVER}, "  1 pause of node[1] node[2] for 0s..inf\n"},
+    {"1 suspend of reader for 3s", {FAULT_SUSPEND, 1, .clients = READER, .lo_us = 3000000, .hi_us = 3000000},
+     "  1 suspend of reader[0] for 3s..3s\n"},
+    {"2 step of writer by -1s", {FAULT_STEP, 2, .clients = WRITERS, FOR_EVER, .by_us = -1000000},
+     "  2 step of writer[0] writer[1] by -1s\n"},
+    {"skew node by -1ms", {FAULT_SKEW, 1, .servers = NODES, FOR_EVER, .by_us = -1000},
+     "  skew node[0] node[1] node[2] by -1ms\n"},
+    {"drift 1%", {FAULT_DRIFT, 1, .clients = WRITERS | READER, .servers = NODES | STORE, FOR_EVER, .drift_ppm = 10000},
+     "  drift 10000ppm of writer[0] writer[1] reader[0] node[0] node[1] node[2] store\n"},
+    {"drift 0.5% of store", {FAULT_DRIFT, 1, .servers = STORE, FOR_EVER, .drift_ppm = 5000}, "  drift 5000ppm of store\n"},
+    {"drift 100ppm of client", {FAULT_DRIFT, 1, .clients = WRITERS | READER, FOR_EVER, .drift_ppm = 100},
+     "  drift 100ppm of writer[0] writer[1] reader[0]\n"},
+    {"1 crash of store losing memory", {FAULT_CRASH_SERVER, 1, .servers = STORE, NEVER_BACK},
+     "  1 crash of store losing memory, never back\n"},
+    {"1 crash of store losing nothing, back after 1s..2s silent",
+     {FAULT_CRASH_SERVER, 1, .servers = STORE, .lo_us = 1000000, .hi_us = 2000000, .memory = MEMORY_KEPT, .is_silent = true},
+     "  1 crash of store losing nothing, back after 1s..2s silent\n"},
+    {"1 crash of store losing last ttl / 2, silent",
+     {FAULT_CRASH_SERVER, 1, .servers = STORE, NEVER_BACK, .memory = MEMORY_DURABLE, .durable_us = 5000000, .is_silent = true},
+     "  1 crash of store losing last 5s, never back silent\n"},
+    {"1 crash of writer, back after 0s, silent", {FAULT_CRASH_CLIENT, 1, .clients = WRITERS, .is_silent = true},
+     "  1 crash of writer[0] writer[1], back after 0s..0s silent\n"},
+    {"1 cut of writer from node for 0s..1s", {FAULT_CUT, 1, .clients = WRITERS, .servers = NODES, .hi_us = 1000000},
+     "  1 cut of writer[0] writer[1] from node[0] node[1] node[2] for 0s..1s\n"},
+    {"1 cut of store from client for 0s..inf", {FAULT_CUT, 1, .clients = WRITERS | READER, .servers = STORE, FOR_EVER},
+     "  1 cut of writer[0] writer[1] reader[0] from store for 0s..inf\n"},
+    {"down node[0]", {FAULT_DOWN, 1, .servers = 1, FOR_EVER}, "  down node[0]\n"},
+    {"down node silent", {FAULT_DOWN, 1, .servers = NODES, FOR_EVER, .is_silent = true}, "  down node[0] node[1] node[2] silent\n"},
+};
+
+static void assert_fault(const Fault *found, const Fault *expected) {
+  assert_int_equal(found->kind, expected->kind);
+  assert_int_equal(found->count, expected->count);
+  assert_int_equal(found->clients, expected->clients);
+  assert_int_equal(found->servers, expected->servers);
+  assert_window((Window){found->lo_us, found->hi_us}, expected->lo_us, expected->hi_us);
+  assert_int_equal(found->by_us, expected->by_us);
+  assert_int_equal(found->task, NO_INDEX);
+  assert_int_equal(found->memory, expected->memory);
+  assert_int_equal(found->durable_us, expected->durable_us);
+  assert_int_equal(found->is_silent, expected->is_silent);
+  assert_int_equal(found->drift_ppm, expected->drift_ppm);
+}
+
+static void test_every_fault_is_compiled_and_listed(void **state) {
+  (void)state;
+  for (size_t i = 0; i < G_N_ELEMENTS(fault_cases); i++) {
+    Shipped model = scenario(fault_cases[i].line);
+    assert_int_equal(model.program->fault_count, 1);
+    assert_fault(&model.program->faults[0], &fault_cases[i].fault);
+    g_autofree char *listing = program_listing(model.program);
+    assert_non_null(strstr(listing, fault_cases[i].listing));
+    shipped_close(&model);
+  }
+}
+
+static void test_faults_keep_the_order_of_their_lines(void **state) {
+  (void)state;
+  Shipped model = scenario("1 late to node\n1 trigger of node.del()\n0 lost\n1 pause of client for 1s; down store");
+  assert_int_equal(model.program->fault_count, 4);
+  assert_int_equal(model.program->faults[0].kind, FAULT_LATE);
+  assert_int_equal(model.program->faults[1].kind, FAULT_TRIGGER);
+  assert_int_equal(model.program->faults[3].kind, FAULT_DOWN);
+  shipped_close(&model);
+}
+
+static void test_a_trigger_calls_its_handler(void **state) {
+  (void)state;
+  Shipped model = scenario_and("1 trigger of node.set_nx(none, 3s)\n1 trigger of box.put(nil, node[1])",
+                               "server box : words service words { var v : reply on put(x, y) { v = x } on get() { reply v } }");
+  const Handler *handlers = model.program->services[1].handlers, *put = find_handler(model.program, 0, "put");
+  const Fault *set = &model.program->faults[0], *word = &model.program->faults[1];
+  assert_string_equal(handlers[set->handler].name, "set_nx");
+  assert_int_equal(set->servers, NODES);
+  assert_int_equal(set->arg_count, 2);
+  assert_int_equal(set->arg_sorts[0], SORT_NONE);
+  assert_int_equal(model.program->durations_us[set->args[1]], 3000000);
+  assert_int_equal(handlers[set->handler].param_sorts[0], SORT_REPLY); /* a client passes a token */
+  assert_int_equal(handlers[set->handler].param_sorts[1], SORT_DURATION);
+  assert_int_not_equal(put->entry, NO_INDEX);                       /* no client calls it */
+  assert_int_equal(put->param_sorts[0], SORT_WORD);
+  assert_string_equal(model.program->words[word->args[0]], "nil");
+  assert_int_equal(word->arg_sorts[1], SORT_SERVER);
+  assert_int_equal(find_handler(model.program, 0, "get")->entry, NO_INDEX);
+  g_autofree char *listing = program_listing(model.program);
+  assert_non_null(strstr(listing, "  1 trigger of box.put(nil, node[1])\n"));
+  shipped_close(&model);
+}
+
+static void test_what_strikes_some_of_a_group_breaks_its_symmetry(void **state) {
+  (void)state;
+  static const struct {
+    const char *line, *why;
+    int32_t group;
+  } cases[] = {
+      {"1 pause of node[0] for 1s", "node[0]", 0}, {"latency 0s..1s to node[1..2]", "node[1..2]", 0},
+      {"down node[2]", "node[2]", 0},              {"1 cut of client from node[0] for 1s", "node[0]", 0},
+      {"1 trigger of node.set_nx(node[1], 1s)", "node[1]", 0},
+  };
+  for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+    Shipped model = scenario(cases[i].line);
+    assert_false(model.program->servers_symmetric[cases[i].group]);
+    Span span = model.program->servers_asymmetry[cases[i].group];
+    const char *text = sources_text(model.program->sources, span.file, NULL);
+    assert_memory_equal(text + span.begin, cases[i].why, strlen(cases[i].why));
+    assert_int_equal(model.program->servers_asymmetry[1].end, 0);
+    shipped_close(&model);
+  }
+}
+
+static void test_what_strikes_all_of_them_keeps_the_symmetry(void **state) {
+  (void)state;
+  Shipped model = scenario("1 pause of node for 1s\n1 crash of writer\ndown store\nlatency 0s..1s to node\ndrift 1%");
+  assert_int_equal(model.program->servers_asymmetry[0].end, 0);
+  assert_true(model.program->clients_symmetric[0]);
+  shipped_close(&model);
+  model = scenario("1 suspend of writer[1] for 1s");
+  assert_false(model.program->clients_symmetric[0]);
+  shipped_close(&model);
+}
+
+static void test_a_scenario_says_when_a_loss_is_noticed(void **state) {
+  (void)state;
+  Shipped model = scenario("detect 1s..3s\nclient starts 0s..2s\nrounds 4\nset ttl = 3s");
+  assert_window(model.program->detect, 1000000, 3000000);
+  assert_window(model.program->client_starts, 0, 2000000);
+  assert_int_equal(model.program->rounds, 4);
+  assert_int_equal(model.program->parameters[0].value, 3000000);
+  g_autofree char *listing = program_listing(model.program);
+  assert_non_null(strstr(listing, "  detect 1s..3s\n"));
+  shipped_close(&model);
+  model = scenario("1 crash of client");
+  assert_window(model.program->detect, 0, 0);
+  shipped_close(&model);
+}
+
+static void test_obtainable_is_claimed_by_kind_and_bound(void **state) {
+  (void)state;
+  Shipped model = scenario("expect obtainable within 30s, obtainable by reader within 30s holds, obtainable by reader within 1s broken\n"
+                           "expect token_order holds");
+  const Program *program = model.program;
+  assert_int_equal(program->obtainable_count, 3);
+  assert_int_equal(program->obtainables[0].kind, NO_INDEX);
+  assert_int_equal(program->obtainables[1].kind, 1);
+  assert_int_equal(program->obtainables[2].within_us, 1000000);
+  assert_int_equal(program->expectations[1].obtainable, 1);
+  assert_true(program->expectations[1].holds);
+  assert_false(program->expectations[2].holds);
+  assert_int_equal(program->expectations[3].obtainable, NO_INDEX);
+  g_autofree char *listing = program_listing(program);
+  assert_non_null(strstr(listing, "  expect obtainable by reader within 1s broken\n"));
+  shipped_close(&model);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_redlock_has_its_processes_and_parameters),
@@ -334,7 +729,20 @@ int main(void) {
       cmocka_unit_test(test_a_setting_wins_over_the_declaration),
       cmocka_unit_test(test_leaving_a_section_by_any_door_leaves_it),
       cmocka_unit_test(test_an_attempt_begins_with_the_innermost_loop),
-      cmocka_unit_test(test_tell_all_may_pause_before_each_message),
+      cmocka_unit_test(test_the_messages_of_tell_all_leave_together),
+      cmocka_unit_test(test_the_index_of_an_element_lies_on_top),
+      cmocka_unit_test(test_a_stored_element_does_not_end_the_life_of_the_array),
+      cmocka_unit_test(test_each_task_has_its_entry_and_hears_of_the_others),
+      cmocka_unit_test(test_notices_know_their_arguments_from_the_servers),
+      cmocka_unit_test(test_a_guard_is_a_block_before_its_handler),
+      cmocka_unit_test(test_a_parallel_ask_pushes_the_first_server_and_its_number),
+      cmocka_unit_test(test_what_tells_servers_apart_breaks_their_symmetry),
+      cmocka_unit_test(test_a_list_is_a_table_of_first_servers),
+      cmocka_unit_test(test_a_section_says_what_it_holds_and_for_how_many),
+      cmocka_unit_test(test_choices_and_picks),
+      cmocka_unit_test(test_ghosts_belong_to_a_process_of_their_own),
+      cmocka_unit_test(test_a_loop_in_a_handler_is_copied),
+      cmocka_unit_test(test_a_round_may_wait_in_a_parallel_ask),
       cmocka_unit_test(test_calls_that_differ_make_a_parameter_dynamic),
       cmocka_unit_test(test_an_until_without_ages_is_a_block_of_its_own),
       cmocka_unit_test(test_a_client_that_is_named_breaks_the_symmetry),
@@ -342,6 +750,13 @@ int main(void) {
       cmocka_unit_test(test_clients_of_a_scenario_win_over_the_declaration),
       cmocka_unit_test(test_the_listing_is_the_same_each_time),
       cmocka_unit_test(test_liveness_agrees_with_walking),
+      cmocka_unit_test(test_every_fault_is_compiled_and_listed),
+      cmocka_unit_test(test_faults_keep_the_order_of_their_lines),
+      cmocka_unit_test(test_a_trigger_calls_its_handler),
+      cmocka_unit_test(test_what_strikes_some_of_a_group_breaks_its_symmetry),
+      cmocka_unit_test(test_what_strikes_all_of_them_keeps_the_symmetry),
+      cmocka_unit_test(test_a_scenario_says_when_a_loss_is_noticed),
+      cmocka_unit_test(test_obtainable_is_claimed_by_kind_and_bound),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
