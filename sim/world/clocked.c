@@ -165,6 +165,13 @@ static Due due_of(const Clocked *clocked, const Thing *thing) {
   return due;
 }
 
+void clocked_window(const Clocked *clocked, const Thing *thing, int64_t *opens_ns, int64_t *latest_ns) {
+  int64_t born_ns = birth_ns(clocked, thing->age);
+  *opens_ns = thing->age == 0 ? 0 : born_ns + thing->lo_us * NS_PER_US + thing->after_lo;
+  bool has_end = thing->hi_us != DURATION_INFINITE && !thing->withheld;
+  *latest_ns = has_end ? born_ns + thing->hi_us * NS_PER_US : INT64_MAX;
+}
+
 int32_t clocked_queue(const Clocked *clocked, Due queue[THINGS_MAX]) {
   Thing things[THINGS_MAX];
   int32_t count = step_things(clocked->world, &clocked->state, things);

@@ -53,6 +53,8 @@ bool clocked_step(Clocked *clocked, int64_t time_ns, const Action *action);
 const Action *clocked_taken(const Clocked *clocked);
 /* What the last step ran into, if it was refused for a finding of the model. */
 Problem clocked_problem(const Clocked *clocked);
+/* The window of something pending that is not overdue, as instants: INT64_MAX for no end. */
+void clocked_window(const Clocked *clocked, const Thing *thing, int64_t *opens_ns, int64_t *latest_ns);
 /* Back to the initial state; what was set stays set. Not for one that records. */
 void clocked_reset(Clocked *clocked);
 /* Hears every event of every step. */
