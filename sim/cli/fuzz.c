@@ -210,6 +210,26 @@ static void print_reports(const Fuzz *fuzz, const Outcome *outcome) {
   }
 }
 
+/* How it was found, before it was shrunk. */
+static void add_finds(JsonBuilder *builder, const Fuzzing *fuzzing) {
+  json_builder_set_member_name(builder, "finds");
+  json_builder_begin_array(builder);
+  for (int32_t p = 0; p < fuzzing->verification->property_count; p++) {
+    if (fuzzing->found_in[p] == 0) {
+      continue;
+    }
+    json_builder_begin_object(builder);
+    json_set_string(builder, "property", fuzzing->verification->properties[p].name);
+    json_set_string(builder, "strategy", fuzzing->found_by[p]);
+    json_builder_set_member_name(builder, "run");
+    json_builder_add_int_value(builder, (gint64)fuzzing->found_in[p]);
+    json_builder_set_member_name(builder, "steps");
+    json_builder_add_int_value(builder, fuzzing->found_steps[p]);
+    json_builder_end_object(builder);
+  }
+  json_builder_end_array(builder);
+}
+
 static void print_json(const Fuzz *fuzz, const char *model) {
   g_autoptr(JsonBuilder) builder = json_builder_new();
   json_builder_begin_object(builder);
@@ -231,6 +251,7 @@ static void print_json(const Fuzz *fuzz, const char *model) {
     json_builder_add_int_value(builder, (gint64)fuzzing->steps);
     json_builder_set_member_name(builder, "entries");
     json_builder_add_int_value(builder, (gint64)fuzzing->entries);
+    add_finds(builder, fuzzing);
     json_builder_set_member_name(builder, "result");
     result_json_scenario(builder, outcome);
     json_builder_end_object(builder);
