@@ -889,6 +889,12 @@ static void note_dirt(Step *step) {
   }
 }
 
+void step_settle_briefly(Step *step) {
+  note_obtainables(step);
+  note_dirt(step);
+  names_sort_messages(step->world, step->state);
+}
+
 void step_settle(Step *step) {
   const World *world = step->world;
   note_obtainables(step);

@@ -730,7 +730,7 @@ Timed *timed_new(const World *world, int64_t *too_large_us) {
   Timed *timed = calloc(1, sizeof *timed);
   CHECK(timed != NULL);
   uint32_t key_bytes = layout_packed_max(&world->layout);
-  timed->chooser = (Chooser){timed_choose, timed_compare};
+  timed->chooser = (Chooser){.choose = timed_choose, .compare = timed_compare};
   timed->world = world;
   timed->unit_us = unit_us;
   timed->offsets_us = world->stamps_travel ? most_offset_us(world->program) : 0;
