@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The manuals tell the truth: the tutorial's commands give the output it shows, the examples of the language manual compile.
+"""The manuals tell the truth: README and tutorial show what comes, the examples of the language manual compile.
 
   test_docs.py PROGRAM ROOT
 
@@ -170,6 +170,14 @@ class Docs(unittest.TestCase):
 
     def run_program(self, *arguments):
         return subprocess.run([PROGRAM, *arguments], cwd=self.folder, capture_output=True, text=True, check=False, timeout=300)
+
+
+class Readme(Docs):
+    def test_the_answer_is_what_is_shown(self):
+        shown = [body for _, _, body in blocks(read("README.md")) if "violation:" in body]
+        self.assertEqual(len(shown), 1)
+        done = self.run_program("check", "redlock", "pause", "--no-pictures")
+        self.assertIsNone(shown_in(shown[0].split("\n"), done.stdout), done.stdout + done.stderr)
 
 
 class Tutorial(Docs):
