@@ -29,13 +29,14 @@ static Guess guess_of_equality(Guess a, Guess b, bool equal) {
   return GUESS_UNKNOWN;
 }
 
-/* How many values an instruction pops; -1 for one that has an effect, or that this analysis does not know. */
+/* How many values an instruction pops; -1 for one that has an effect, or that this analysis does not know (a ghost may hold
+ * what is an orphan). */
 static int32_t pops_without_effect(const Instr *instr) {
   if (instr->is_indexed) {
     return -1; /* may be a finding */
   }
   switch (instr->op) {
-  case OP_PUSH: case OP_LOAD: case OP_LOAD_OF: case OP_LOAD_ARG: case OP_ME: case OP_CALLER: case OP_INSIDE_OF:
+  case OP_PUSH: case OP_LOAD: case OP_LOAD_ARG: case OP_ME: case OP_CALLER: case OP_INSIDE_OF:
   case OP_UP_OF: case OP_TIMER_ARMED: case OP_JUMP: return 0;
   case OP_POP: case OP_NEG: case OP_NOT: case OP_IS_SORT: case OP_JUMP_UNLESS: case OP_JUMP_IF: return 1;
   case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_MOD: case OP_MIN: case OP_MAX: case OP_EQ: case OP_NE:

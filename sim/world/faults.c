@@ -219,8 +219,11 @@ bool faults_strike(Step *step, int32_t pc) {
   int32_t client = step->process, task = step->task;
   int32_t options[64];
   int32_t count = 1;
-  for (int32_t f = 0; step->visible && f < program->fault_count && count < 64; f++) {
+  for (int32_t f = 0; f < program->fault_count && count < 64; f++) {
     const Fault *fault = &program->faults[f];
+    if (!step->visible && fault->task == NO_INDEX) {
+      continue; /* while a task pauses alone, the others may change what it has read */
+    }
     bool pauses = fault_is_pause(fault) && (fault->task == NO_INDEX || fault->task == task);
     if ((pauses || fault->kind == FAULT_CRASH_CLIENT) && fault->clients >> client & 1 &&
         world_budget(step->world, step->state, f) > 0) {
@@ -253,15 +256,12 @@ static void forget_overdue(Step *step, int32_t process, int32_t task_alone) {
     record[MESSAGE_OVERDUE] = its && for_it ? 0 : record[MESSAGE_OVERDUE];
   }
   if (process >= clients) {
-    int32_t slots = world_timer_slots(world_service(world, process - clients));
-    for (int32_t t = 0; t < slots; t++) {
-      world_timer(world, step->state, process - clients, t)[TIMER_OVERDUE] = 0;
-    }
-    return;
+    return; /* a timer stays overdue: how far a clock step has carried it is forgotten */
   }
   for (int32_t t = 0; t < world_kind(world, process)->task_count; t++) {
     if (task_alone < 0 || t == task_alone) {
-      state_task(&world->layout, step->state, process, t)[TASK_OVERDUE] = 0;
+      Cell *overdue = &state_task(&world->layout, step->state, process, t)[TASK_OVERDUE];
+      *overdue = *overdue == OVERDUE_LATE ? 0 : *overdue;
     }
   }
 }
@@ -316,7 +316,7 @@ static void look_at_clock(Step *step, Glance glance, int32_t process, int32_t ta
       timer[TIMER_OVERDUE] = 1;
       timer[TIMER_SHIFT] = 0;
     } else {
-      state_task(&world->layout, step->state, process, thing->part)[TASK_OVERDUE] = 1;
+      state_task(&world->layout, step->state, process, thing->part)[TASK_OVERDUE] = OVERDUE_LATE;
     }
   }
 }
@@ -482,7 +482,9 @@ void faults_join(Step *step, int32_t client, int32_t server) {
   Event event = step_event_of(step, EVENT_JOIN);
   event.server = server;
   step_event(step, event);
-  if (state_client(&world->layout, step->state, client)[CLIENT_PHASE] == PHASE_RUNS) {
+  const Fault *under = faults_of_client(world, step->state, client);
+  bool is_gone = state_client(&world->layout, step->state, client)[CLIENT_PHASE] == PHASE_CRASHED && !under->is_silent;
+  if (!is_gone) {
     remove_loss(step, client, server);
   }
   for (int32_t m = 0; m < step->state->message_count; m++) {
@@ -510,7 +512,6 @@ static void crash_client(Step *step, int32_t client, int32_t fault) {
   step_end_client(step, client, PHASE_CRASHED);
   cells[CLIENT_FAULT] = fault + 1;
   cells[CLIENT_AGE] = window_is_bounded(what) ? step_new_age(step) : 0;
-  step_give_up_call(step, client, -1, -1);
   for (int32_t s = 0; s < world->program->server_count && !what->is_silent; s++) {
     begin_loss(step, client, s);
   }
@@ -617,10 +618,24 @@ void faults_restart(Step *step, int32_t process) {
 
 /* --- clock steps ----------------------------------------------------------------------------------------------------- */
 
+/* A durable copy says when by the wall clock, too: what is put back will be compared with it. */
+static void step_copied_timers(Step *step, int32_t server, int64_t by_us) {
+  const World *world = step->world;
+  const Service *service = world_service(world, server);
+  Cell *timer = world_copied_timers(world, step->state, server);
+  int32_t slots = world_timer_slots(service), element;
+  for (int32_t t = 0; t < slots && timer != NULL; t++, timer += TIMER_CELLS) {
+    if (world_timer_of(service, t, &element)->on_wall && timer[TIMER_DURATION] && !timer[TIMER_OVERDUE]) {
+      timer[TIMER_SHIFT] = sum_us(step, timer[TIMER_SHIFT], by_us);
+    }
+  }
+}
+
 static void step_timers(Step *step, int32_t server, int64_t by_us) {
   const World *world = step->world;
   const Service *service = world_service(world, server);
   int32_t slots = world_timer_slots(service), element;
+  step_copied_timers(step, server, by_us);
   bool is_up = faults_of_server(world, step->state, server) == NULL; /* else the return will look at the clock */
   for (int32_t t = 0; t < slots; t++) {
     Cell *timer = world_timer(world, step->state, server, t);
@@ -662,8 +677,13 @@ static void step_client_clock(Step *step, int32_t client, int64_t by_us) {
 static void step_server_clock(Step *step, int32_t server, int64_t by_us) {
   const Service *service = world_service(step->world, server);
   Cell *cells = state_server(&step->world->layout, step->state, server);
+  int32_t copy = step->world->layout.server_copy[server]; /* the same cells once more */
   for (int32_t v = 0; v < service->variable_count; v++) {
-    step_stamps(step, &service->variables[v], world_server_variable(step->world, step->state, server, v), by_us);
+    Cell *stamp = world_server_variable(step->world, step->state, server, v);
+    step_stamps(step, &service->variables[v], stamp, by_us);
+    if (copy != NO_INDEX) {
+      step_stamps(step, &service->variables[v], stamp + copy - SERVER_HEADER, by_us);
+    }
   }
   if (step->world->stamps_travel) {
     cells[SERVER_OFFSET] = sum_us(step, cells[SERVER_OFFSET], by_us);

@@ -367,12 +367,10 @@ void names_permute(const World *world, State *to, const State *from, const Permu
     permute_cells(to, from, layout->server_cell[permutation->to_server[s]], layout->server_cell[s],
                   layout->server_cells[s]);
   }
-  State before; /* arrays within blocks: their blocks have moved by now */
-  if (layout->arrays.count > 0) {
-    state_copy(layout, &before, to);
-  }
+  State before; /* arrays within blocks: their blocks have moved by now; and arrays within others, one after the other */
   for (uint32_t i = 0; i < layout->arrays.count; i++) {
     const LayoutArray *array = &layout->arrays.items[i];
+    permute_cells(&before, to, array->cell, array->cell, array->count * array->element_cells);
     for (int32_t e = 0; e < array->count; e++) {
       int32_t goes_to = array->over_clients ? permutation->to_client[array->first + e] : permutation->to_server[array->first + e];
       permute_cells(to, &before, array->cell + (goes_to - array->first) * array->element_cells,
@@ -398,27 +396,81 @@ enum { COLORS = FIELD_SORT_COUNT << 8 };
 
 static uint32_t color_index(FieldSort sort, Cell name) { return (uint32_t)sort << 8 | (uint32_t)name; }
 
-/* How cells look to somebody who cannot read names: `color` tells some of them apart (NULL: none). */
-static uint64_t look_of_cells(const World *world, const State *state, int32_t first, int32_t count, const uint64_t *color,
-                              uint64_t look) {
-  const Layout *layout = &world->layout;
-  for (int32_t i = first; i < first + count; i++) {
-    FieldSort sort = field_sort_at(layout->fixed.items, state->cells, (uint32_t)i);
-    Cell cell = state->cells[i];
-    bool reads = sort == FIELD_PLAIN || (sort == FIELD_SERVER && !world->has_symmetric_servers);
-    uint64_t named = color != NULL && cell > 0 ? color[color_index(sort, cell)] + 1 : cell != 0;
-    look = mix(look, reads ? (uint64_t)(uint32_t)cell : named);
+/* Who looks: at a state, knowing the new places of clients (NULL: not yet), colours of names (NULL: none). */
+typedef struct Viewer {
+  const World *world;
+  const State *state;
+  const Permutation *row;
+  const uint64_t *color;
+  int32_t client, server; /* whose look it is; -1 */
+} Viewer;
+
+/* Where a cell is, for somebody who does not know the old places of processes: elements of arrays are told apart by the new
+ * place of their client, or by whether they are one's own. */
+static uint64_t place_of(const Viewer *viewer, int32_t cell, int32_t block) {
+  const Layout *layout = &viewer->world->layout;
+  uint64_t place = (uint64_t)(layout->cell_home[cell] - layout->cell_home[block]);
+  if (layout->cell_array[cell] == 0) {
+    return place;
   }
-  return look;
+  const LayoutArray *array = &layout->arrays.items[layout->cell_array[cell] - 1];
+  int32_t element = array->first + (cell - array->cell) / array->element_cells;
+  bool is_own = element == (array->over_clients ? viewer->client : viewer->server);
+  uint64_t which = array->over_clients && viewer->row != NULL ? (uint64_t)viewer->row->to_client[element] + 2 : is_own;
+  return place << 16 | which << 8 | 1;
 }
 
-static uint64_t look_of_elements(const World *world, const State *state, bool over_clients, int32_t index,
-                                 const uint64_t *color, uint64_t look) {
-  for (uint32_t i = 0; i < world->layout.arrays.count; i++) {
-    const LayoutArray *array = &world->layout.arrays.items[i];
+/* How cells look to somebody who cannot read names; elements of arrays in no order. */
+static uint64_t look_of_cells(const Viewer *viewer, int32_t first, int32_t count, uint64_t look) {
+  const World *world = viewer->world;
+  const Layout *layout = &world->layout;
+  uint64_t elements = 0;
+  for (int32_t i = first; i < first + count; i++) {
+    FieldSort sort = field_sort_at(layout->fixed.items, viewer->state->cells, (uint32_t)i);
+    Cell cell = viewer->state->cells[i];
+    bool reads = sort == FIELD_PLAIN || (sort == FIELD_SERVER && !world->has_symmetric_servers);
+    uint64_t named = viewer->color != NULL && cell > 0 ? viewer->color[color_index(sort, cell)] + 1 : cell != 0;
+    uint64_t seen = reads ? (uint64_t)(uint32_t)cell : named;
+    if (layout->cell_array[i] == 0) {
+      look = mix(look, seen);
+    } else {
+      elements += mix(place_of(viewer, i, first), seen);
+    }
+  }
+  return layout->arrays.count > 0 ? mix(look, elements) : look;
+}
+
+/* A block by its kind or group; a client's by its new place, if that is known, or whether it is one's own. */
+static uint64_t look_of_block(const Viewer *viewer, int32_t process, int32_t *first) {
+  const World *world = viewer->world;
+  const Program *program = world->program;
+  *first = 0;
+  if (process == NO_INDEX) {
+    return 0;
+  }
+  int32_t server = process - program->client_count;
+  if (server >= 0) {
+    *first = world->layout.server_cell[server];
+    bool is_own = server == viewer->server;
+    return world->has_symmetric_servers ? (uint64_t)program->server_group[server] << 8 | 2 | is_own : (uint64_t)server << 16 | 2;
+  }
+  *first = world->layout.client_cell[process];
+  uint64_t which = viewer->row != NULL ? (uint64_t)viewer->row->to_client[process] + 2 : process == viewer->client;
+  return (uint64_t)program->client_kind[process] << 16 | which << 8 | 1;
+}
+
+/* What arrays say of a process; a sum, since they may be in blocks that change places. */
+static uint64_t look_of_elements(const Viewer *viewer, bool over_clients, int32_t index) {
+  const Layout *layout = &viewer->world->layout;
+  uint64_t look = 0;
+  for (uint32_t i = 0; i < layout->arrays.count; i++) {
+    const LayoutArray *array = &layout->arrays.items[i];
     if (array->over_clients == over_clients && index >= array->first && index < array->first + array->count) {
-      look = look_of_cells(world, state, array->cell + (index - array->first) * array->element_cells,
-                           array->element_cells, color, look);
+      int32_t block;
+      uint64_t owner = look_of_block(viewer, array->process, &block);
+      int32_t at = array->cell + (index - array->first) * array->element_cells;
+      uint64_t base = mix(owner, (uint64_t)(layout->cell_home[array->cell] - block));
+      look += mix(base, look_of_cells(viewer, at, array->element_cells, 1));
     }
   }
   return look;
@@ -428,8 +480,9 @@ static uint64_t look_of_elements(const World *world, const State *state, bool ov
 static uint64_t look_of_client(const World *world, const State *state, int32_t client) {
   const Layout *layout = &world->layout;
   uint64_t look = (uint64_t)world->program->client_kind[client] + 1;
-  look = look_of_cells(world, state, layout->client_cell[client], layout->client_cells[client], NULL, look);
-  look = look_of_elements(world, state, true, client, NULL, look);
+  Viewer viewer = {.world = world, .state = state, .client = client, .server = -1};
+  look = look_of_cells(&viewer, layout->client_cell[client], layout->client_cells[client], look);
+  look = mix(look, look_of_elements(&viewer, true, client));
   const Cell *record = state->cells + layout->fixed.count;
   uint64_t messages = 0;
   for (int32_t m = 0; m < state->message_count; m++, record += layout->message.count) {
@@ -444,7 +497,7 @@ static uint64_t look_of_client(const World *world, const State *state, int32_t c
     bool names_it = state->cells[at] == client + 1 &&
                     field_sort_at(layout->fixed.items, state->cells, at) == FIELD_CLIENT;
     if (names_it && at >= (uint32_t)layout->server_cell[0]) {
-      look = mix(look, at);
+      look += mix(place_of(&viewer, (int32_t)at, 0), 1);
     }
   }
   return look;
@@ -490,13 +543,14 @@ static void list_orders(const Looks *looks, int32_t *order, int32_t from, int32_
 /* Names look like the places that they have at the clients, in their new order. */
 static void color_by_clients(const World *world, const State *state, const Permutation *row, uint64_t *color) {
   const Layout *layout = &world->layout;
+  Viewer viewer = {.world = world, .state = state, .row = row, .client = -1, .server = -1};
   memset(color, 0, COLORS * sizeof *color);
   for (int32_t c = 0; c < world->program->client_count; c++) {
     for (int32_t i = 0; i < layout->client_cells[c]; i++) {
       int32_t at = layout->client_cell[c] + i;
       FieldSort sort = field_sort_at(layout->fixed.items, state->cells, (uint32_t)at);
       if (sort != FIELD_PLAIN && state->cells[at] > 0) {
-        color[color_index(sort, state->cells[at])] += mix((uint64_t)row->to_client[c] << 16 | (uint64_t)i, 1);
+        color[color_index(sort, state->cells[at])] += mix(place_of(&viewer, at, layout->client_cell[c]), (uint64_t)row->to_client[c] + 1);
       }
     }
   }
@@ -542,10 +596,12 @@ static void color_by_messages(const World *world, const State *state, uint64_t *
   }
 }
 
-static uint64_t look_of_server(const World *world, const State *state, int32_t server, const uint64_t *color) {
+static uint64_t look_of_server(const World *world, const State *state, int32_t server, const Permutation *row,
+                               const uint64_t *color) {
   const Layout *layout = &world->layout;
-  uint64_t look = look_of_cells(world, state, layout->server_cell[server], layout->server_cells[server], color, 1);
-  look = look_of_elements(world, state, false, server, color, look);
+  Viewer viewer = {.world = world, .state = state, .row = row, .color = color, .client = -1, .server = server};
+  uint64_t look = look_of_cells(&viewer, layout->server_cell[server], layout->server_cells[server], 1);
+  look = mix(look, look_of_elements(&viewer, false, server));
   const Cell *record = state->cells + layout->fixed.count;
   uint64_t messages = 0; /* of one connection in their order, which is that of the records */
   uint64_t stream = 0;
@@ -560,18 +616,19 @@ static uint64_t look_of_server(const World *world, const State *state, int32_t s
 }
 
 /* And like the servers that know them. */
-static void color_by_servers(const World *world, const State *state, uint64_t *color) {
+static void color_by_servers(const World *world, const State *state, const Permutation *row, uint64_t *color) {
   const Layout *layout = &world->layout;
   uint64_t looks[PROGRAM_SERVERS_MAX];
   for (int32_t s = 0; s < world->program->server_count; s++) {
-    looks[s] = look_of_server(world, state, s, color);
+    looks[s] = look_of_server(world, state, s, row, color);
   }
   for (int32_t s = 0; s < world->program->server_count; s++) {
+    Viewer viewer = {.world = world, .state = state, .row = row, .client = -1, .server = s};
     for (int32_t i = 0; i < layout->server_cells[s]; i++) {
       int32_t at = layout->server_cell[s] + i;
       FieldSort sort = field_sort_at(layout->fixed.items, state->cells, (uint32_t)at);
       if (sort != FIELD_PLAIN && sort != FIELD_CLIENT && sort != FIELD_SERVER && state->cells[at] > 0) {
-        color[color_index(sort, state->cells[at])] += mix(looks[s], (uint64_t)i);
+        color[color_index(sort, state->cells[at])] += mix(looks[s], place_of(&viewer, at, layout->server_cell[s]));
       }
     }
   }
@@ -585,11 +642,11 @@ static void order_servers(const World *world, const State *state, Permutation *r
   int32_t order[PROGRAM_SERVERS_MAX];
   color_by_clients(world, state, row, color);
   color_by_messages(world, state, color);
-  color_by_servers(world, state, color);
+  color_by_servers(world, state, row, color);
   for (int32_t g = 0; g < program->group_count; g++) {
     const ServerGroup *group = &program->groups[g];
     for (int32_t s = group->first; s < group->first + group->count; s++) {
-      look[s] = program->servers_symmetric[g] ? look_of_server(world, state, s, color) : (uint64_t)s;
+      look[s] = program->servers_symmetric[g] ? look_of_server(world, state, s, row, color) : (uint64_t)s;
       insert_by_look(order, look, group->first, s);
     }
     for (int32_t s = group->first; s < group->first + group->count; s++) {

@@ -22,6 +22,8 @@ void layout_free(Layout *layout, const Program *program) {
   vec_free(&layout->bags);
   vec_free(&layout->ordered_names);
   free(layout->ghost_variable);
+  free(layout->cell_array);
+  free(layout->cell_home);
   for (int32_t k = 0; k < program->kind_count; k++) {
     free(layout->client_variable[k]);
   }
@@ -61,11 +63,11 @@ static uint8_t *pack_cells(const Field *fields, uint32_t count, const Cell *cell
     switch (fields[i].width) {
     case 0: break;
     case 1:
-      DCHECK(number <= UINT8_MAX);
+      CHECK(number <= UINT8_MAX); /* a state that does not fit would prove something about another one */
       *out++ = (uint8_t)number;
       break;
     case 2:
-      DCHECK(number <= UINT16_MAX);
+      CHECK(number <= UINT16_MAX);
       *out++ = (uint8_t)number;
       *out++ = (uint8_t)(number >> 8);
       break;

@@ -20,9 +20,10 @@ static Thing *list_thing(ThingList *list, ActionKind kind, int32_t subject, int3
   return thing;
 }
 
+/* Which goes before the messages, unless it is withheld. */
 static bool server_has_overdue_timer(const World *world, const State *state, int32_t server) {
   int32_t count = world_timer_slots(world_service(world, server));
-  for (int32_t t = 0; t < count; t++) {
+  for (int32_t t = 0; t < count && faults_of_server(world, state, server) == NULL; t++) {
     if (world_timer(world, (State *)state, server, t)[TIMER_OVERDUE]) {
       return true;
     }
@@ -135,7 +136,7 @@ static void list_rest(const World *world, const State *state, int32_t client, in
   bool withheld = fault_is_pause(faults_of_client(world, state, client)) || task[TASK_FAULT];
   for (int32_t i = from; i < list->count; i++) {
     list->things[i].part = task_index;
-    list->things[i].overdue |= task[TASK_OVERDUE];
+    list->things[i].overdue |= task[TASK_OVERDUE] != 0;
     list->things[i].withheld = withheld;
   }
   if (task[TASK_FAULT]) {
@@ -375,6 +376,9 @@ static void fill_record(Step *step, const Envelope *envelope, Cell *record) {
     record[MESSAGE_FENCE] = task[TASK_FENCE];
   }
   for (int32_t i = 0; i < envelope->value_count; i++) {
+    if (!world_has_room(world, envelope->values[i])) {
+      step_fail(step, PROBLEM_RANGE, envelope->pc);
+    }
     memcpy(&record[MESSAGE_VALUES + VALUE_CELLS * i], &envelope->values[i], sizeof(Value));
   }
 }
@@ -477,6 +481,7 @@ void step_end_client(Step *step, int32_t client, ClientPhase phase) {
   cells[CLIENT_PHASE] = phase;
   cells[CLIENT_FAULT] = cells[CLIENT_AGE] = 0;
   cells[CLIENT_ROUNDS] = phase == PHASE_ENDED ? 0 : cells[CLIENT_ROUNDS];
+  step_give_up_call(step, client, -1, -1); /* of other tasks, or of all */
   for (int32_t t = 0; t < tasks; t++) {
     Cell *task = state_task(&world->layout, step->state, client, t);
     int32_t inside = task[TASK_INSIDE];
@@ -795,10 +800,11 @@ void step_wake_waiters(Step *step, int32_t client) {
   for (int32_t t = 0; t < kind->task_count && step->problem.kind == PROBLEM_NONE; t++) {
     Cell *task = state_task(&world->layout, step->state, client, t);
     const Instr *instr = &world->program->code[task[TASK_PC]];
-    bool waits = task[TASK_PHASE] == TASK_RESTS && instr->op == OP_WAIT && !task[TASK_FAULT] && !task[TASK_OVERDUE];
+    bool waits = task[TASK_PHASE] == TASK_RESTS && instr->op == OP_WAIT && !task[TASK_OVERDUE];
     if (waits && world->program->waits[instr->index].until_entry != NO_INDEX) {
       step->process = step->client = client;
-      task[TASK_OVERDUE] = vm_evaluate(step, world->program->waits[instr->index].until_entry);
+      bool holds = vm_evaluate(step, world->program->waits[instr->index].until_entry);
+      task[TASK_OVERDUE] = holds ? OVERDUE_WOKEN : 0;
     }
   }
 }

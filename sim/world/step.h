@@ -157,7 +157,7 @@ void step_spend(Step *step, int32_t fault);
 
 /* faults.c: a pause or a crash may strike the running client right before instruction `pc`; true if it did. Not before
  * the client has done something visible since it left its rest: the fault might as well have struck there, with what
- * ended the rest still to come, at the same cost. */
+ * ended the rest still to come, at the same cost. A pause of one task strikes at any of them: the others see all it does. */
 bool faults_strike(Step *step, int32_t pc);
 void faults_pause(Step *step, const Action *action);
 void faults_resume(Step *step, const Action *action);

@@ -133,9 +133,11 @@ static void store(Machine *machine, const Instr *instr, int32_t process) {
   bool is_stamp = variable->type.sort == SORT_STAMP;
   Value before = is_stamp ? (Value){SORT_STAMP, 0, 0} : world_read(&variable->type, cells);
   Value after = pop(machine);
-  if (!(is_stamp ? write_stamp(step, &variable->type, cells, after, process)
-                 : world_write(&variable->type, cells, after))) {
-    fail(machine, after.sort == (Cell)variable->type.sort ? PROBLEM_RANGE : PROBLEM_VALUE);
+  bool has_room = variable->type.sort != SORT_REPLY || world_has_room(step->world, after);
+  if (!has_room || !(is_stamp ? write_stamp(step, &variable->type, cells, after, process)
+                              : world_write(&variable->type, cells, after))) {
+    bool is_outside = !has_room || after.sort == (Cell)variable->type.sort;
+    fail(machine, is_outside ? PROBLEM_RANGE : PROBLEM_VALUE);
     return;
   }
   Event event = step_event_of(step, EVENT_VARIABLE);
@@ -451,6 +453,10 @@ static bool take_section(Machine *machine, const Critical *critical, Cell *task)
     fail(machine, PROBLEM_VALUE);
     return false;
   }
+  if (!world_has_room(machine->step->world, resource)) {
+    fail(machine, PROBLEM_RANGE);
+    return false;
+  }
   task[TASK_FENCE] = critical->has_fence ? fence.number : task[TASK_FENCE];
   task[TASK_RESOURCE_SORT] = resource.sort;
   task[TASK_RESOURCE] = resource.number;
@@ -730,6 +736,15 @@ static const bool is_visible[OP_COUNT] = {
     [OP_NOW] = true,   [OP_NOW_WALL] = true,  [OP_AGE_BELOW_VALUE] = true, [OP_ASK_ALL] = true,
 };
 
+/* And what a `never` can: a variable that it reads, a ghost. */
+static bool shows_in_nevers(const Step *step, const Instr *instr) {
+  if (instr->op == OP_STORE_GHOST) {
+    return true;
+  }
+  int32_t variable = instr->op == OP_STORE || instr->op == OP_STAMP_COPY ? instr->index : NO_INDEX;
+  return step->server < 0 && variable >= 0 && step->world->never_reads[step->process] >> variable & 1;
+}
+
 static void run(Step *step, int32_t pc) {
   Machine machine = {.step = step, .pc = pc};
   while (!machine.halted && step->problem.kind == PROBLEM_NONE) {
@@ -738,7 +753,8 @@ static void run(Step *step, int32_t pc) {
       return;
     }
     step->world->seen->covered[machine.pc] = 1;
-    step->visible |= is_visible[step->world->program->code[machine.pc].op];
+    const Instr *instr = &step->world->program->code[machine.pc];
+    step->visible |= is_visible[instr->op] || shows_in_nevers(step, instr);
     run_instruction(&machine);
   }
 }

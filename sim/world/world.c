@@ -360,6 +360,14 @@ static void integer_range(const Program *program, int32_t *lo, int32_t *hi) {
   }
 }
 
+/* As wide as the fields for them are. */
+static void find_room(World *world) {
+  integer_range(world->program, &world->integer_lo, &world->integer_hi);
+  int64_t span = (int64_t)world->integer_hi - world->integer_lo;
+  int64_t most = world->integer_lo + (int64_t)(span > UINT16_MAX ? UINT32_MAX : span > UINT8_MAX ? UINT16_MAX : UINT8_MAX);
+  world->integer_hi = most > INT32_MAX ? INT32_MAX : (int32_t)most;
+}
+
 int32_t world_type_cells(const Type *type) {
   return type->sort == SORT_STAMP ? STAMP_CELLS : type->sort == SORT_REPLY ? 2 : 1;
 }
@@ -371,7 +379,7 @@ int32_t world_variable_cells(const Variable *variable) {
 /* Elements change places when clients (servers) do. */
 static void note_array(World *world, const Extent *extent, int32_t cell, int32_t element_cells) {
   if (extent->is_array && extent->sort != SORT_INT) {
-    LayoutArray array = {cell, element_cells, extent->sort == SORT_CLIENT, extent->first, extent->count};
+    LayoutArray array = {cell, element_cells, extent->sort == SORT_CLIENT, extent->first, extent->count, NO_INDEX};
     vec_push(&world->layout.arrays, array);
   }
 }
@@ -466,6 +474,11 @@ static void lay_out_client(World *world, int32_t client, const Uses *uses) {
     bool is_cut = is_cut_from(program, client, s);
     layout_add(layout, FIELD_PLAIN, 0, is_cut ? program->fault_count : 0);
     layout_add(layout, FIELD_AGE, 0, is_cut ? STATE_AGES_MAX : 0);
+  }
+  for (int32_t g = 0; g < program->group_count && (uses->cut & bit); g++) { /* change places as the servers do */
+    const ServerGroup *group = &program->groups[g];
+    int32_t cell = first + layout->client_cut[client] + group->first * CUT_CELLS;
+    vec_push(&layout->arrays, ((LayoutArray){cell, CUT_CELLS, false, group->first, group->count, NO_INDEX}));
   }
   layout->client_cell[client] = first;
   layout->client_cells[client] = (int32_t)layout->fixed.count - first;
@@ -670,8 +683,41 @@ static void note_monitor_ghosts(World *world) {
       int32_t first = program->groups[g].first, count = program->groups[g].count;
       const int32_t *cells = &world->ghost_cell[m][first];
       if (count > 1 && cells[0] != NO_INDEX && cells[1] != NO_INDEX) {
-        vec_push(&world->layout.arrays, ((LayoutArray){cells[0], cells[1] - cells[0], false, first, count}));
+        vec_push(&world->layout.arrays, ((LayoutArray){cells[0], cells[1] - cells[0], false, first, count, NO_INDEX}));
       }
+    }
+  }
+}
+
+static int32_t process_of_cell(const World *world, int32_t cell) {
+  const Program *program = world->program;
+  const Layout *layout = &world->layout;
+  for (int32_t p = 0; p < program->client_count + program->server_count; p++) {
+    int32_t s = p - program->client_count;
+    int32_t first = s < 0 ? layout->client_cell[p] : layout->server_cell[s];
+    if (cell >= first && cell < first + (s < 0 ? layout->client_cells[p] : layout->server_cells[s])) {
+      return p;
+    }
+  }
+  return NO_INDEX;
+}
+
+/* From the last on, so that arrays over clients within those over servers come out. */
+static void place_arrays(World *world) {
+  Layout *layout = &world->layout;
+  layout->cell_array = calloc(layout->fixed.count + 1, sizeof *layout->cell_array);
+  layout->cell_home = calloc(layout->fixed.count + 1, sizeof *layout->cell_home);
+  CHECK(layout->cell_array != NULL && layout->cell_home != NULL);
+  for (uint32_t i = 0; i < layout->fixed.count; i++) {
+    layout->cell_home[i] = (uint16_t)i;
+  }
+  for (uint32_t i = layout->arrays.count; i > 0; i--) {
+    LayoutArray *array = &layout->arrays.items[i - 1];
+    int32_t home = layout->cell_home[array->cell]; /* of the array in the first element of the one around it */
+    array->process = process_of_cell(world, array->cell);
+    for (int32_t at = 0; at < array->count * array->element_cells; at++) {
+      layout->cell_array[array->cell + at] = (uint16_t)i;
+      layout->cell_home[array->cell + at] = (uint16_t)(home + at % array->element_cells);
     }
   }
 }
@@ -680,6 +726,7 @@ static void lay_out(World *world) {
   const Program *program = world->program;
   Layout *layout = &world->layout;
   Uses uses = scenario_uses(program);
+  find_room(world);
   for (int32_t k = 0; k < program->kind_count; k++) {
     layout->client_variable[k] = offset_table(program->kinds[k].variable_count);
   }
@@ -705,6 +752,7 @@ static void lay_out(World *world) {
     }
   }
   note_monitor_ghosts(world);
+  place_arrays(world);
   list_names(layout);
   world->too_large = layout->fixed.count + STATE_MESSAGES_MAX * layout->message.count > STATE_CELLS_MAX ||
                      layout->message.count > MESSAGE_CELLS_MAX || most_things(world) > THINGS_MAX ||
@@ -1084,6 +1132,15 @@ void world_restore_copy(const World *world, State *state, int32_t server) {
   CHECK(copy != NO_INDEX);
   memcpy(cells + SERVER_HEADER, cells + copy, (size_t)memory_cells(world, server) * sizeof(Cell));
   cells[SERVER_DIRTY] = cells[SERVER_DIRTY_AGE] = 0;
+}
+
+Cell *world_copied_timers(const World *world, State *state, int32_t server) {
+  int32_t copy = world->layout.server_copy[server];
+  if (copy == NO_INDEX) {
+    return NULL;
+  }
+  int32_t behind = memory_cells(world, server) - world_timer_slots(world_service(world, server)) * TIMER_CELLS;
+  return state_server(&world->layout, state, server) + copy + behind;
 }
 
 bool world_copy_holds(const World *world, const State *state, int32_t server) {

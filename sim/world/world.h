@@ -59,6 +59,7 @@ struct World {
   int32_t monitor_count;
   int32_t ghost_cell[WORLD_MONITORS_MAX][PROGRAM_SERVERS_MAX]; /* first ghost cell of a monitor for a server */
   bool too_large;                          /* for the cells of a State or for THINGS_MAX: not to be run */
+  int32_t integer_lo, integer_hi;          /* what a message, a reply variable and a resource have room for */
   bool has_fences;                         /* some critical enters with a ticket */
   bool all_fences;                         /* every critical does */
   uint8_t *attempt_live;                   /* per pc: the attempt's name may still be used from before that instruction on */
@@ -167,6 +168,8 @@ bool world_is_inside(const World *world, const State *state, int32_t client);
 /* The durable copy of a server's variables and timers, where there is one: is made, is put back, holds all there is. */
 void world_save_copy(const World *world, State *state, int32_t server);
 void world_restore_copy(const World *world, State *state, int32_t server);
+/* The timers in it, in the order of slots; NULL: there is no copy. */
+Cell *world_copied_timers(const World *world, State *state, int32_t server);
 bool world_copy_holds(const World *world, const State *state, int32_t server);
 /* Budget left of a fault: COUNT_INFINITE when it has no end. */
 int32_t world_budget(const World *world, const State *state, int32_t fault);
@@ -175,6 +178,10 @@ int32_t world_budget(const World *world, const State *state, int32_t fault);
 Value world_read(const Type *type, const Cell *cells);
 /* False when the value is outside the variable's range or of another sort. */
 bool world_write(const Type *type, Cell *cells, Value value);
+/* Whether a message, a variable for replies, a resource has room for the value. */
+static inline bool world_has_room(const World *world, Value value) {
+  return value.number >= world->integer_lo && value.number <= world->integer_hi;
+}
 /* How many cells a variable of the type has; of an array: each element. */
 int32_t world_type_cells(const Type *type);
 int32_t world_variable_cells(const Variable *variable);
