@@ -151,7 +151,9 @@ static uint64_t hit_together(const Verifier *verifier, int32_t property) {
 
 static void give_up_hit(Verifier *verifier, const Witness *witness, PropertyResult *result) {
   result->verdict = VERDICT_UNDECIDED;
-  result->note = g_strdup("a limit was reached while a possible violation was being confirmed");
+  bool is_limit = witness->stopped != STOP_NOT;
+  result->note = g_strdup(is_limit ? "a limit was reached while a possible violation was being confirmed"
+                                   : "a possible violation was not found again among exchanged servers; try --no-symmetry");
   if (verifier->result->stopped == STOP_NOT) {
     verifier->result->stopped = witness->stopped;
   }

@@ -72,6 +72,7 @@ typedef struct Search {
   uint32_t parent; /* being expanded; STORE_NONE: the initial states are being generated */
   uint32_t initial_count;
   uint64_t next_tick;
+  bool has_lost_way; /* some states were given up: no proof */
 } Search;
 
 static void *take_array(uint64_t count, size_t item_bytes) {
@@ -399,6 +400,10 @@ static void add_exact_state(Search *search, const Successor *successor, Cost cos
   const Store *store = &search->exploration->store;
   SystemState own = renames(search) ? system->representative(system->self, successor->state) : successor->state;
   uint32_t index = store_find(store, own.key, own.key_bytes);
+  if (index == STORE_NONE && system->classes_split) {
+    search->has_lost_way = true; /* it is there under another representative: without its distance there is no going on */
+    return;
+  }
   CHECK(index != STORE_NONE || search->exploration->stopped != STOP_NOT); /* else a finished search has missed it */
   if (index == STORE_NONE || search->distances[index] == COST_NONE ||
       cost_plus(cost, search->distances[index]) >= search->bound) {
@@ -730,6 +735,9 @@ static void search_forwards(Search *search) {
       write_run(search, entry.index, violated);
       return;
     }
+  }
+  if (search->has_lost_way) {
+    stop(search, STOP_NOT);
   }
 }
 

@@ -221,9 +221,11 @@ bool faults_strike(Step *step, int32_t pc) {
   int32_t count = 1;
   for (int32_t f = 0; f < program->fault_count && count < 64; f++) {
     const Fault *fault = &program->faults[f];
+    if (!step->visible && fault->task == NO_INDEX) {
+      continue; /* while a task pauses alone, the others may change what it has read */
+    }
     bool pauses = fault_is_pause(fault) && (fault->task == NO_INDEX || fault->task == task);
-    bool shows = step->visible || fault->task != NO_INDEX; /* other tasks see and change the variables meanwhile */
-    if (shows && (pauses || fault->kind == FAULT_CRASH_CLIENT) && fault->clients >> client & 1 &&
+    if ((pauses || fault->kind == FAULT_CRASH_CLIENT) && fault->clients >> client & 1 &&
         world_budget(step->world, step->state, f) > 0) {
       options[count++] = f;
     }
@@ -258,7 +260,8 @@ static void forget_overdue(Step *step, int32_t process, int32_t task_alone) {
   }
   for (int32_t t = 0; t < world_kind(world, process)->task_count; t++) {
     if (task_alone < 0 || t == task_alone) {
-      state_task(&world->layout, step->state, process, t)[TASK_OVERDUE] = 0;
+      Cell *overdue = &state_task(&world->layout, step->state, process, t)[TASK_OVERDUE];
+      *overdue = *overdue == OVERDUE_LATE ? 0 : *overdue;
     }
   }
 }
@@ -313,7 +316,7 @@ static void look_at_clock(Step *step, Glance glance, int32_t process, int32_t ta
       timer[TIMER_OVERDUE] = 1;
       timer[TIMER_SHIFT] = 0;
     } else {
-      state_task(&world->layout, step->state, process, thing->part)[TASK_OVERDUE] = 1;
+      state_task(&world->layout, step->state, process, thing->part)[TASK_OVERDUE] = OVERDUE_LATE;
     }
   }
 }
@@ -509,6 +512,7 @@ static void crash_client(Step *step, int32_t client, int32_t fault) {
   step_end_client(step, client, PHASE_CRASHED);
   cells[CLIENT_FAULT] = fault + 1;
   cells[CLIENT_AGE] = window_is_bounded(what) ? step_new_age(step) : 0;
+  step_give_up_call(step, client, -1, -1);
   for (int32_t s = 0; s < world->program->server_count && !what->is_silent; s++) {
     begin_loss(step, client, s);
   }

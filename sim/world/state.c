@@ -63,11 +63,11 @@ static uint8_t *pack_cells(const Field *fields, uint32_t count, const Cell *cell
     switch (fields[i].width) {
     case 0: break;
     case 1:
-      DCHECK(number <= UINT8_MAX);
+      CHECK(number <= UINT8_MAX); /* a state that does not fit would prove something about another one */
       *out++ = (uint8_t)number;
       break;
     case 2:
-      DCHECK(number <= UINT16_MAX);
+      CHECK(number <= UINT16_MAX);
       *out++ = (uint8_t)number;
       *out++ = (uint8_t)(number >> 8);
       break;

@@ -68,7 +68,7 @@ enum {
   TASK_AGE,           /* since it came to rest (call, wait) */
   TASK_BEHIND_LO,     /* how much the monotonic clock has stood still since: at least, */
   TASK_BEHIND_HI,     /* and at most, µs; BEHIND_FOREVER: no upper bound */
-  TASK_OVERDUE,       /* its wait or time-out is past its end: nothing else but instants before it goes on */
+  TASK_OVERDUE,       /* its wait or time-out is past its end: nothing else but instants before it goes on (OVERDUE_…) */
   TASK_FAULT,         /* fault + 1 of the pause of this task alone */
   TASK_PAUSE_AGE,
   TASK_INSIDE,        /* critical + 1, 0: outside */
@@ -86,6 +86,8 @@ typedef enum TaskPhase {
   TASK_READY, /* one of several, has not run yet */
   TASK_ENDED,
 } TaskPhase;
+
+enum { OVERDUE_LATE = 1, OVERDUE_WOKEN }; /* past its window; by its `until`, whatever becomes of that while it is paused */
 
 #define BEHIND_FOREVER INT32_MAX
 

@@ -136,7 +136,7 @@ static void list_rest(const World *world, const State *state, int32_t client, in
   bool withheld = fault_is_pause(faults_of_client(world, state, client)) || task[TASK_FAULT];
   for (int32_t i = from; i < list->count; i++) {
     list->things[i].part = task_index;
-    list->things[i].overdue |= task[TASK_OVERDUE];
+    list->things[i].overdue |= task[TASK_OVERDUE] != 0;
     list->things[i].withheld = withheld;
   }
   if (task[TASK_FAULT]) {
@@ -481,7 +481,6 @@ void step_end_client(Step *step, int32_t client, ClientPhase phase) {
   cells[CLIENT_PHASE] = phase;
   cells[CLIENT_FAULT] = cells[CLIENT_AGE] = 0;
   cells[CLIENT_ROUNDS] = phase == PHASE_ENDED ? 0 : cells[CLIENT_ROUNDS];
-  step_give_up_call(step, client, -1, -1); /* of other tasks, or of all */
   for (int32_t t = 0; t < tasks; t++) {
     Cell *task = state_task(&world->layout, step->state, client, t);
     int32_t inside = task[TASK_INSIDE];
@@ -489,6 +488,7 @@ void step_end_client(Step *step, int32_t client, ClientPhase phase) {
     leave_section(step, client, t, inside);
   }
   if (phase == PHASE_ENDED) {
+    step_give_up_call(step, client, -1, -1); /* of the other tasks */
     Event event = step_event_of(step, EVENT_END);
     event.process = event.client = client;
     step_event(step, event);
@@ -782,9 +782,6 @@ static void wake(Step *step, int32_t client, int32_t task_index, int32_t cause) 
     return;
   }
   step->task = task_index;
-  const Instr *instr = &step->world->program->code[task[TASK_PC]];
-  int32_t until = instr->op == OP_WAIT ? step->world->program->waits[instr->index].until_entry : NO_INDEX;
-  step->visible |= task[TASK_OVERDUE] && until != NO_INDEX && !vm_evaluate(step, until); /* held, and after a pause would not */
   Event event = step_event_of(step, EVENT_WAKE);
   event.index = cause;
   event.pc = task[TASK_PC];
@@ -803,10 +800,11 @@ void step_wake_waiters(Step *step, int32_t client) {
   for (int32_t t = 0; t < kind->task_count && step->problem.kind == PROBLEM_NONE; t++) {
     Cell *task = state_task(&world->layout, step->state, client, t);
     const Instr *instr = &world->program->code[task[TASK_PC]];
-    bool waits = task[TASK_PHASE] == TASK_RESTS && instr->op == OP_WAIT && !task[TASK_FAULT] && !task[TASK_OVERDUE];
+    bool waits = task[TASK_PHASE] == TASK_RESTS && instr->op == OP_WAIT && !task[TASK_OVERDUE];
     if (waits && world->program->waits[instr->index].until_entry != NO_INDEX) {
       step->process = step->client = client;
-      task[TASK_OVERDUE] = vm_evaluate(step, world->program->waits[instr->index].until_entry);
+      bool holds = vm_evaluate(step, world->program->waits[instr->index].until_entry);
+      task[TASK_OVERDUE] = holds ? OVERDUE_WOKEN : 0;
     }
   }
 }

@@ -47,6 +47,8 @@ typedef struct System {
   void (*successors)(void *self, SystemState state, bool canonical, SuccessorSink sink, void *user);
   /* The representative of a state, valid until the next call. NULL: a state is its own. */
   SystemState (*representative)(void *self, SystemState state);
+  /* The representative is not the same for all members of a class: some classes are stored more than once. */
+  bool classes_split;
   /* Properties that some point of the state violates, seen while time passes in it (bit set). NULL: none. */
   uint64_t (*violations)(void *self, SystemState state);
   /* Whether some point of the state lets a positive time pass. NULL: yes. */

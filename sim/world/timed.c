@@ -621,6 +621,7 @@ System timed_system(Timed *timed, bool symmetric) {
                   .initial = timed_initial,
                   .successors = timed_successors,
                   .representative = symmetric ? timed_representative : NULL,
+                  .classes_split = symmetric && timed->world->has_symmetric_servers,
                   .violations = timed_violations,
                   .may_delay = timed_may_delay,
                   .covers = timed_covers,

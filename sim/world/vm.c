@@ -133,13 +133,11 @@ static void store(Machine *machine, const Instr *instr, int32_t process) {
   bool is_stamp = variable->type.sort == SORT_STAMP;
   Value before = is_stamp ? (Value){SORT_STAMP, 0, 0} : world_read(&variable->type, cells);
   Value after = pop(machine);
-  if (variable->type.sort == SORT_REPLY && !world_has_room(step->world, after)) {
-    fail(machine, PROBLEM_RANGE);
-    return;
-  }
-  if (!(is_stamp ? write_stamp(step, &variable->type, cells, after, process)
-                 : world_write(&variable->type, cells, after))) {
-    fail(machine, after.sort == (Cell)variable->type.sort ? PROBLEM_RANGE : PROBLEM_VALUE);
+  bool has_room = variable->type.sort != SORT_REPLY || world_has_room(step->world, after);
+  if (!has_room || !(is_stamp ? write_stamp(step, &variable->type, cells, after, process)
+                              : world_write(&variable->type, cells, after))) {
+    bool is_outside = !has_room || after.sort == (Cell)variable->type.sort;
+    fail(machine, is_outside ? PROBLEM_RANGE : PROBLEM_VALUE);
     return;
   }
   Event event = step_event_of(step, EVENT_VARIABLE);

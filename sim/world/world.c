@@ -360,14 +360,6 @@ static void integer_range(const Program *program, int32_t *lo, int32_t *hi) {
   }
 }
 
-/* As wide as the fields for them are. */
-static void find_room(World *world) {
-  integer_range(world->program, &world->integer_lo, &world->integer_hi);
-  int64_t span = (int64_t)world->integer_hi - world->integer_lo;
-  int64_t most = world->integer_lo + (int64_t)(span > UINT16_MAX ? UINT32_MAX : span > UINT8_MAX ? UINT16_MAX : UINT8_MAX);
-  world->integer_hi = most > INT32_MAX ? INT32_MAX : (int32_t)most;
-}
-
 int32_t world_type_cells(const Type *type) {
   return type->sort == SORT_STAMP ? STAMP_CELLS : type->sort == SORT_REPLY ? 2 : 1;
 }
@@ -470,15 +462,15 @@ static void lay_out_client(World *world, int32_t client, const Uses *uses) {
     offsets[v] = add_variable(world, &kind->variables[v], steps, stands) - first;
   }
   layout->client_cut[client] = uses->cut & bit ? (int32_t)layout->fixed.count - first : NO_INDEX;
+  for (int32_t g = 0; g < program->group_count && (uses->cut & bit); g++) {
+    const ServerGroup *group = &program->groups[g];
+    Extent over = {group->count, group->count > 1, SORT_SERVER, group->first};
+    note_array(world, &over, (int32_t)layout->fixed.count + group->first * CUT_CELLS, CUT_CELLS);
+  }
   for (int32_t s = 0; s < program->server_count && (uses->cut & bit); s++) {
     bool is_cut = is_cut_from(program, client, s);
     layout_add(layout, FIELD_PLAIN, 0, is_cut ? program->fault_count : 0);
     layout_add(layout, FIELD_AGE, 0, is_cut ? STATE_AGES_MAX : 0);
-  }
-  for (int32_t g = 0; g < program->group_count && (uses->cut & bit); g++) { /* change places as the servers do */
-    const ServerGroup *group = &program->groups[g];
-    int32_t cell = first + layout->client_cut[client] + group->first * CUT_CELLS;
-    vec_push(&layout->arrays, ((LayoutArray){cell, CUT_CELLS, false, group->first, group->count, NO_INDEX}));
   }
   layout->client_cell[client] = first;
   layout->client_cells[client] = (int32_t)layout->fixed.count - first;
@@ -726,7 +718,6 @@ static void lay_out(World *world) {
   const Program *program = world->program;
   Layout *layout = &world->layout;
   Uses uses = scenario_uses(program);
-  find_room(world);
   for (int32_t k = 0; k < program->kind_count; k++) {
     layout->client_variable[k] = offset_table(program->kinds[k].variable_count);
   }
@@ -930,6 +921,7 @@ World *world_new_with(const Program *program, const Monitor *const *monitors, in
   for (int32_t g = 0; g < program->group_count; g++) {
     world->has_symmetric_servers |= program->servers_symmetric[g] && program->groups[g].count > 1;
   }
+  integer_range(program, &world->integer_lo, &world->integer_hi);
   find_drift(world);
   find_attempt_live(world);
   find_bounds(world);
@@ -985,6 +977,10 @@ Value world_read(const Type *type, const Cell *cells) {
   case SORT_DURATION: return (Value){(Cell)type->sort, cells[0], 0};
   default: return cells[0] == 0 ? (Value){SORT_NONE, 0, 0} : (Value){(Cell)type->sort, cells[0], 0};
   }
+}
+
+bool world_has_room(const World *world, Value value) {
+  return value.sort != SORT_INT || (value.number >= world->integer_lo && value.number <= world->integer_hi);
 }
 
 bool world_write(const Type *type, Cell *cells, Value value) {
