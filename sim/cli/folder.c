@@ -236,7 +236,7 @@ static char *record_text(const Folder *folder, const Outcome *outcome, const GPt
   json_set_string(builder, "model", folder->model->name);
   json_set_string(builder, "model_argument", folder->model->argument);
   json_set_string(builder, "model_hash", folder->model->hash);
-  json_set_string(builder, "seed", NULL);
+  json_set_string(builder, "seed", folder->seed);
   json_builder_set_member_name(builder, "exact");
   json_builder_add_boolean_value(builder, folder->verify->exact);
   json_builder_set_member_name(builder, "symmetry");

@@ -9,7 +9,8 @@
 #include "cli/config.h"
 #include "cli/terminal.h"
 
-static const Command *const commands[] = {&check_command, &dump_command, &list_command, &new_command, &replay_command};
+static const Command *const commands[] = {&check_command, &dump_command, &fuzz_command, &list_command, &new_command, &replay_command,
+                                          &simulate_command};
 
 static void print_help(FILE *out) {
   fputs(
@@ -20,7 +21,7 @@ static void print_help(FILE *out) {
       out);
   for (size_t i = 0; i < G_N_ELEMENTS(commands); i++) {
     g_autofree char *arguments = terminal_ink(false, INK_PLAIN, commands[i]->arguments, 19);
-    fprintf(out, "  %-7s %s  %s\n", commands[i]->name, arguments, commands[i]->summary);
+    fprintf(out, "  %-8s %s  %s\n", commands[i]->name, arguments, commands[i]->summary);
   }
   fputs("\n'lockstep COMMAND --help' lists the options of a command; 'lockstep --version' prints the version.\n\n"
         "Exit codes: 0 every claim is met (without claims: nothing is violated), 1 a claim is not met, 2 undecided,\n"

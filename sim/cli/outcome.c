@@ -55,6 +55,7 @@ Outcome *outcome_new(Program *program, Verification *verification, double second
   outcome->program = program;
   outcome->verification = verification;
   outcome->seconds = seconds;
+  outcome->engine = "exhaustive";
   outcome->claims = g_new0(Claim, (gsize)(verification->property_count + program->expectation_count));
   for (int32_t i = 0; i < verification->property_count; i++) {
     const PropertyResult *result = &verification->properties[i];

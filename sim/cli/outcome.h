@@ -35,6 +35,7 @@ typedef struct Outcome {
   Program *program;
   Verification *verification;
   double seconds;
+  const char *engine; /* "exhaustive", "random" */
   Claim *claims; /* one for each property, then one for each claim on something that was not checked */
   int32_t claim_count;
 } Outcome;

@@ -177,7 +177,7 @@ const Command replay_command = {
     .arguments = "TRACE",
     .summary = "Takes the steps of a trace again, and prints its report",
     .more =
-        "TRACE is a .trace file that 'lockstep check' wrote. Exit codes: 0 the violation is reproduced, 1 it is not,\n"
+        "TRACE is a .trace file that 'lockstep check' or 'lockstep fuzz' wrote. Exit codes: 0 the violation is reproduced, 1 it is not,\n"
         "64 wrong usage, 65 wrong trace or model, 70 internal error.",
     .run = replay_command_run,
 };

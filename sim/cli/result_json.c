@@ -136,7 +136,7 @@ void result_json_scenario(JsonBuilder *builder, const Outcome *outcome) {
   json_builder_begin_object(builder);
   json_set_string(builder, "name", program->scenario);
   json_set_string(builder, "text", program->scenario_text);
-  json_set_string(builder, "engine", "exhaustive");
+  json_set_string(builder, "engine", outcome->engine);
   json_builder_set_member_name(builder, "parameters");
   result_json_parameters(builder, program);
   json_builder_set_member_name(builder, "rounds");

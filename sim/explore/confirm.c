@@ -55,6 +55,28 @@ Run *confirm_run(const World *world, const Action *actions, int32_t count, int32
   return run;
 }
 
+Run *confirm_decisions(const World *world, const Decision *decisions, int32_t count, int64_t end_ns, int32_t property,
+                       char **problem) {
+  Clocked *clocked = clocked_new(world, true);
+  bool taken = true;
+  int32_t i = 0;
+  for (; i < count && taken; i++) {
+    taken = clocked_take(clocked, decisions[i].time_ns, &decisions[i].action);
+  }
+  taken = taken && (end_ns == 0 || clocked_let_pass(clocked, end_ns));
+  Run *run = NULL;
+  *problem = NULL;
+  if (!taken) {
+    *problem = g_strdup_printf("decision %d: %s", i, clocked_refusal(clocked));
+  } else if (!shows_violation(clocked, property)) {
+    *problem = g_strdup("the run, executed again, violates nothing");
+  } else {
+    run = explained(world, clocked, property, end_ns);
+  }
+  clocked_free(clocked);
+  return run;
+}
+
 /* The number of a property by its name, or -1. */
 static int32_t property_number(const World *world, const char *name) {
   int32_t count = world_property_count(world);

@@ -525,7 +525,8 @@ static void bind_arguments(Compiler *c, const Stmt *stmt, const HandlerDecl *def
 static void code_run(Compiler *c, const Stmt *stmt) {
   const HandlerDecl *def = c->mode == MODE_CLIENT ? find_def(c, stmt->targets[0]) : NULL;
   if (c->mode != MODE_CLIENT) {
-    diagnostics_error(c->diagnostics, stmt->span, "a service has no `def`s");
+    diagnostics_error(c->diagnostics, stmt->span, "a service has no `def`s; write the statements of '%s' here",
+                      stmt->targets[0].text);
   }
   if (def == NULL || !compiler_work(c, stmt->span)) {
     return;

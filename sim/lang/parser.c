@@ -571,7 +571,7 @@ static void parse_declaration(Parser *parser, ModelParts *parts) {
   }
   if (parser->at == start && !parser_accept(parser, TOKEN_SEMICOLON)) {
     parser_fail(parser, token->span,
-                "expected a declaration (param, server, client, never, scenario, use or script), found %s",
+                "expected a declaration (param, server, service, client, ghost var, never, scenario, use or script), found %s",
                 parser_found(parser));
   }
   if (parser->panicking) {

@@ -245,6 +245,8 @@ static void parse_assignment(Parser *parser, Stmt *stmt) {
     parser->at++;
   } else if (parser_sees(parser, TOKEN_DOT)) {
     parser_fail(parser, stmt->targets[0].span, "to send a message write `ask %s%s.…` or `tell %s%s.…`", first, index, first, index);
+  } else if (strcmp(first, "return") == 0 && !parser_sees(parser, TOKEN_ASSIGN)) {
+    parser_fail(parser, stmt->targets[0].span, "to answer a request write `reply …`");
   } else {
     parser_expect(parser, TOKEN_ASSIGN, "after the name of a variable");
   }

@@ -18,9 +18,15 @@ struct Clocked {
   const Action *action;       /* the one that is taken */
   Action taken;               /* the same with the choices as they came out */
   int32_t choice;
-  int32_t (*oracle)(void *user, int32_t count);
+  ClockedOracle oracle;
   void *oracle_user;
+  void (*hear)(void *user, const Step *step, const Event *event);
+  void *hear_user;
   uint64_t violated;
+  Problem problem;
+  bool keeps_names;
+  bool has_observed;          /* since names were renumbered: a ghost may have to be forgotten */
+  int32_t names_made;         /* tickets and attempts since then */
   int32_t next_message_id;
   Recorder *recorder;
   char *refusal;
@@ -61,7 +67,7 @@ static int32_t clocked_choose(Chooser *chooser, int32_t count) {
   Clocked *clocked = (Clocked *)chooser;
   int32_t answer = recorded_choice(clocked);
   if (answer < 0) {
-    answer = clocked->oracle != NULL ? clocked->oracle(clocked->oracle_user, count) : 0;
+    answer = clocked->oracle != NULL ? clocked->oracle(clocked->oracle_user, count, chooser->by_model) : 0;
   }
   if (answer >= count) {
     refuse(clocked, "choice %d of %d does not exist", answer, count);
@@ -87,6 +93,16 @@ static bool clocked_compare(Chooser *chooser, Cell age, Reading bound, bool stri
   }
   note_choice(clocked, !below);
   return below;
+}
+
+/* The numbers decide. */
+static int32_t clocked_next_ticket(Chooser *chooser, Cell before, Cell alive) {
+  Clocked *clocked = (Clocked *)chooser;
+  int32_t answer = clocked->choice < clocked->action->choice_count ? clocked->action->choices[clocked->choice++]
+                                                                   : clocked->tickets[alive] - clocked->tickets[before] >
+                                                                         clocked->world->ticket_gap;
+  note_choice(clocked, answer);
+  return answer;
 }
 
 /* --- real tickets ----------------------------------------------------------------------------------------------------- */
@@ -121,6 +137,11 @@ static void clocked_log(void *user, const Step *step, const Event *event) {
   if (clocked->recorder != NULL) {
     recorder_log(clocked->recorder, step, event);
   }
+  if (clocked->hear != NULL) {
+    clocked->hear(clocked->hear_user, step, event);
+  }
+  clocked->has_observed |= event->kind == EVENT_OBSERVE;
+  clocked->names_made += event->kind == EVENT_ATTEMPT || event->kind == EVENT_ENTER || event->kind == EVENT_FRESH;
 }
 
 /* --- what is due ------------------------------------------------------------------------------------------------------- */
@@ -131,17 +152,26 @@ static Due due_of(const Clocked *clocked, const Thing *thing) {
   Due due = {.action = thing_action(thing),
              .earliest_ns = clocked->now_ns,
              .latest_ns = INT64_MAX,
+             .opens_ns = clocked->now_ns,
              .optional = thing->optional};
   if (thing->overdue) {
     due.latest_ns = clocked->now_ns;
     return due;
   }
   int64_t earliest = thing->age == 0 ? 0 : birth_ns(clocked, thing->age) + thing->lo_us * NS_PER_US + thing->after_lo;
+  due.opens_ns = earliest;
   due.earliest_ns = earliest > due.earliest_ns ? earliest : due.earliest_ns;
   if (thing->hi_us != DURATION_INFINITE && !thing->withheld) {
     due.latest_ns = birth_ns(clocked, thing->age) + thing->hi_us * NS_PER_US;
   }
   return due;
+}
+
+void clocked_window(const Clocked *clocked, const Thing *thing, int64_t *opens_ns, int64_t *latest_ns) {
+  int64_t born_ns = birth_ns(clocked, thing->age);
+  *opens_ns = thing->age == 0 ? 0 : born_ns + thing->lo_us * NS_PER_US + thing->after_lo;
+  bool has_end = thing->hi_us != DURATION_INFINITE && !thing->withheld;
+  *latest_ns = has_end ? born_ns + thing->hi_us * NS_PER_US : INT64_MAX;
 }
 
 int32_t clocked_queue(const Clocked *clocked, Due queue[THINGS_MAX]) {
@@ -213,6 +243,64 @@ static void carry_names(Clocked *clocked, const Step *step, const Renaming *rena
   memcpy(clocked->tickets, tickets, sizeof tickets);
 }
 
+/* How few names may be left before they are renumbered: more than one step makes. */
+enum { NAMES_SPARE = 16 };
+
+static bool names_run_short(const Clocked *clocked, const Step *step) {
+  return clocked->has_observed || clocked->state.age_count > STATE_AGES_MAX - NAMES_SPARE ||
+         step->new_token > STATE_NAMES_MAX - NAMES_SPARE || clocked->names_made >= NAMES_SPARE;
+}
+
+static void renumber(Clocked *clocked, const Step *step, Renaming *renaming) {
+  names_renumber(clocked->world, &clocked->state, renaming);
+  carry_names(clocked, step, renaming);
+  clocked->has_observed = false;
+  clocked->names_made = 0;
+}
+
+/* What was born in this step is that old, under the name that it has. */
+static void keep_names(Clocked *clocked, const Step *step) {
+  if (step->new_age != 0) {
+    clocked->births_ns[step->new_age] = clocked->now_ns;
+  }
+}
+
+static void run_step(Clocked *clocked, Step *step, const Action *action) {
+  clocked->action = action;
+  clocked->choice = 0;
+  clocked->taken = (Action){.kind = action->kind, .subject = action->subject, .object = action->object, .part = action->part};
+  step_start(step, clocked->world, &clocked->state, &clocked->chooser);
+  step->log = clocked_log;
+  step->log_user = clocked;
+  step->next_message_id = clocked->next_message_id;
+  step_take(step, action);
+  clocked->next_message_id = step->next_message_id;
+  clocked->violated = step->violated;
+  clocked->action = NULL;
+  clocked->problem = step->problem;
+  if (step->problem.kind != PROBLEM_NONE) {
+    refuse(clocked, "the step runs into a finding of the model");
+  }
+  if (clocked->choice < action->choice_count) {
+    refuse(clocked, "the step makes fewer choices than are recorded");
+  }
+}
+
+bool clocked_step(Clocked *clocked, int64_t time_ns, const Action *action) {
+  Step step;
+  Renaming renaming;
+  clocked->now_ns = time_ns;
+  run_step(clocked, &step, action);
+  if (clocked->keeps_names && !names_run_short(clocked, &step)) {
+    step_settle_briefly(&step);
+    keep_names(clocked, &step);
+  } else {
+    step_settle(&step);
+    renumber(clocked, &step, &renaming);
+  }
+  return clocked->refusal == NULL;
+}
+
 bool clocked_take(Clocked *clocked, int64_t time_ns, const Action *action) {
   Step step;
   Renaming renaming;
@@ -223,29 +311,12 @@ bool clocked_take(Clocked *clocked, int64_t time_ns, const Action *action) {
     refuse(clocked, "it cannot happen at this instant");
     return false;
   }
-  clocked->action = action;
-  clocked->choice = 0;
-  clocked->taken = (Action){.kind = action->kind, .subject = action->subject, .object = action->object, .part = action->part};
   if (clocked->recorder != NULL) {
     recorder_begin_step(clocked->recorder, time_ns, action);
   }
-  step_start(&step, clocked->world, &clocked->state, &clocked->chooser);
-  step.log = clocked_log;
-  step.log_user = clocked;
-  step.next_message_id = clocked->next_message_id;
-  step_take(&step, action);
-  clocked->next_message_id = step.next_message_id;
-  clocked->violated = step.violated;
-  clocked->action = NULL;
-  if (step.problem.kind != PROBLEM_NONE) {
-    refuse(clocked, "the step runs into a finding of the model");
-  }
-  if (clocked->choice < action->choice_count) {
-    refuse(clocked, "the step makes fewer choices than are recorded");
-  }
+  run_step(clocked, &step, action);
   step_settle(&step);
-  names_renumber(clocked->world, &clocked->state, &renaming);
-  carry_names(clocked, &step, &renaming);
+  renumber(clocked, &step, &renaming);
   if (clocked->recorder != NULL) {
     recorder_end_step(clocked->recorder, &step, &renaming, clocked->tickets, &clocked->taken);
   }
@@ -270,12 +341,27 @@ uint64_t clocked_violated_now(Clocked *clocked) {
 Clocked *clocked_new(const World *world, bool records) {
   Clocked *clocked = calloc(1, sizeof *clocked);
   CHECK(clocked != NULL);
-  clocked->chooser = (Chooser){clocked_choose, clocked_compare};
+  clocked->chooser =
+      (Chooser){.choose = clocked_choose, .compare = clocked_compare, .next_ticket = clocked_next_ticket};
   clocked->world = world;
   clocked->next_message_id = 1;
   clocked->recorder = records ? recorder_new(world) : NULL;
   world_initial(world, &clocked->state);
   return clocked;
+}
+
+void clocked_reset(Clocked *clocked) {
+  CHECK(clocked->recorder == NULL);
+  clocked->now_ns = 0;
+  memset(clocked->births_ns, 0, sizeof clocked->births_ns);
+  memset(clocked->tickets, 0, sizeof clocked->tickets);
+  clocked->violated = 0;
+  clocked->problem = (Problem){0};
+  clocked->has_observed = false;
+  clocked->names_made = 0;
+  clocked->next_message_id = 1;
+  g_clear_pointer(&clocked->refusal, g_free);
+  world_initial(clocked->world, &clocked->state);
 }
 
 void clocked_free(Clocked *clocked) {
@@ -288,11 +374,19 @@ void clocked_free(Clocked *clocked) {
 
 const char *clocked_refusal(const Clocked *clocked) { return clocked->refusal; }
 
-void clocked_set_oracle(Clocked *clocked, int32_t (*oracle)(void *user, int32_t count), void *user) {
+void clocked_set_oracle(Clocked *clocked, ClockedOracle oracle, void *user) {
   clocked->oracle = oracle;
   clocked->oracle_user = user;
 }
 
+void clocked_set_listener(Clocked *clocked, void (*hear)(void *user, const Step *step, const Event *event), void *user) {
+  clocked->hear = hear;
+  clocked->hear_user = user;
+}
+
+void clocked_keep_names(Clocked *clocked) { clocked->keeps_names = true; }
+const Action *clocked_taken(const Clocked *clocked) { return &clocked->taken; }
+Problem clocked_problem(const Clocked *clocked) { return clocked->problem; }
 const State *clocked_state(const Clocked *clocked) { return &clocked->state; }
 int64_t clocked_now_ns(const Clocked *clocked) { return clocked->now_ns; }
 int64_t clocked_age_ns(const Clocked *clocked, Cell age) { return clocked->now_ns - birth_ns(clocked, age); }

@@ -187,8 +187,8 @@ static bool look_at_last_state(Scheduler *scheduler, State *state, int32_t prope
     memcpy(scheduler->at, before, bytes);
     scheduler->look_count = 0;
     step_start(&step, scheduler->world, state, &scheduler->chooser);
-    found = step_state_violates(&step, property) &&
-            close_constraints(scheduler->at, scheduler->nodes);
+    bool is_repeated = step_state_violates(&step, property) ? scheduler->look >> scheduler->look_count != 0 : true;
+    found = !is_repeated && close_constraints(scheduler->at, scheduler->nodes);
   }
   free(before);
   return found;
@@ -199,7 +199,7 @@ ScheduleOutcome schedule_solve(const World *world, const Action *actions, int32_
   if (count > SCHEDULE_STEPS_MAX) {
     return SCHEDULE_TOO_LONG;
   }
-  Scheduler scheduler = {.chooser = {scheduled_choose, scheduled_compare}, .world = world, .nodes = count + 2};
+  Scheduler scheduler = {.chooser = {.choose = scheduled_choose, .compare = scheduled_compare}, .world = world, .nodes = count + 2};
   State *state = malloc(sizeof *state);
   scheduler.at = malloc(sizeof(int64_t) * (size_t)scheduler.nodes * (size_t)scheduler.nodes);
   CHECK(state != NULL && scheduler.at != NULL);

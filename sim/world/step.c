@@ -488,7 +488,6 @@ void step_end_client(Step *step, int32_t client, ClientPhase phase) {
     leave_section(step, client, t, inside);
   }
   if (phase == PHASE_ENDED) {
-    step_give_up_call(step, client, -1, -1); /* of the other tasks */
     Event event = step_event_of(step, EVENT_END);
     event.process = event.client = client;
     step_event(step, event);
@@ -887,6 +886,12 @@ static void note_dirt(Step *step) {
       cells[SERVER_DIRTY_AGE] = step_new_age(step);
     }
   }
+}
+
+void step_settle_briefly(Step *step) {
+  note_obtainables(step);
+  note_dirt(step);
+  names_sort_messages(step->world, step->state);
 }
 
 void step_settle(Step *step) {

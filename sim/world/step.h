@@ -68,6 +68,10 @@ struct Chooser {
   /* Whether age < bound (strict) or age <= bound; both outcomes that are possible are choices 0 (yes) and 1 (no). Where
    * clocks are loose the bound is somewhere in bound.lo_us .. bound.hi_us. */
   bool (*compare)(Chooser *chooser, Cell age, Reading bound, bool strict);
+  /* Whether the ticket next after `before` is the one alive next (0) or lies between the two (1): a choice like any
+   * other. NULL: asks `choose`. */
+  int32_t (*next_ticket)(Chooser *chooser, Cell before, Cell alive);
+  bool by_model; /* while `choose` is asked: it is the model's own choice, none of the adversary's */
 };
 
 #define STEP_STACK_MAX 64
@@ -111,6 +115,8 @@ void step_start(Step *step, const World *world, State *state, Chooser *chooser);
 void step_take(Step *step, const Action *action);
 /* Behind step_take: forgets what can no longer matter and sorts the messages. Names are not renumbered yet. */
 void step_settle(Step *step);
+/* The part of it that changes what can happen, for runs that need no canonical states: forgets nothing. */
+void step_settle_briefly(Step *step);
 /* Whether the state by itself, at some instant, violates a property (its bit): a monitor, a never, something obtainable.
  * Ages are compared through the chooser. */
 bool step_state_violates(Step *step, int32_t property);

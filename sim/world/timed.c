@@ -207,7 +207,8 @@ static void bound_thing(const Timed *timed, const State *state, const Thing *thi
 static void bound_stamp(const Timed *timed, const State *state, int32_t process, int64_t bound_us, const Cell *stamp,
                         AgeBounds *bounds) {
   const World *world = timed->world;
-  int64_t back = process >= 0 ? steps_back_us(world, state, process) : 0, most = bound_us + back - stamp[STAMP_SHIFT];
+  int64_t back = process >= 0 ? steps_back_us(world, state, process) : 0;
+  int64_t most = bound_us + back - stamp[STAMP_SHIFT] + timed->offsets_us; /* it may travel to a clock so far behind */
   int64_t least = bound_us - stamp[STAMP_SHIFT];
   if (stamp[STAMP_AGE] == 0 || bound_us < 0 || most < 0) {
     return;
@@ -242,7 +243,7 @@ static void bound_travelling(const Timed *timed, const State *state, Cell age, A
   int32_t count = world->program->client_count + world->program->server_count;
   for (int32_t p = 0; p < count && bound_us >= 0; p++) {
     Cell stamp[STAMP_CELLS] = {[STAMP_AGE] = age};
-    bound_stamp(timed, state, p, bound_us + timed->offsets_us, stamp, bounds);
+    bound_stamp(timed, state, p, bound_us, stamp, bounds);
   }
 }
 
@@ -729,7 +730,7 @@ Timed *timed_new(const World *world, int64_t *too_large_us) {
   Timed *timed = calloc(1, sizeof *timed);
   CHECK(timed != NULL);
   uint32_t key_bytes = layout_packed_max(&world->layout);
-  timed->chooser = (Chooser){timed_choose, timed_compare};
+  timed->chooser = (Chooser){.choose = timed_choose, .compare = timed_compare};
   timed->world = world;
   timed->unit_us = unit_us;
   timed->offsets_us = world->stamps_travel ? most_offset_us(world->program) : 0;

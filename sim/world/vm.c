@@ -225,6 +225,18 @@ static void raise_held_tickets(Step *step, Cell least) {
   step->fence += step->fence >= least;
 }
 
+static bool misses_ticket(Step *step, Cell before, Cell alive) {
+  Chooser *chooser = step->chooser;
+  return (chooser->next_ticket != NULL ? chooser->next_ticket(chooser, before, alive) : chooser->choose(chooser, 2)) == 1;
+}
+
+static void choose_arm(Machine *machine, int32_t count) {
+  Chooser *chooser = machine->step->chooser;
+  chooser->by_model = true;
+  push(machine, SORT_INT, count > 1 ? chooser->choose(chooser, count) : 0);
+  chooser->by_model = false;
+}
+
 /* The next larger ticket hits the next one alive, or misses it and lies between. Which, is known where distances are kept;
  * where they are only known to be at least so large, it is open how large the rest is. */
 static void next_ticket(Machine *machine) {
@@ -236,9 +248,9 @@ static void next_ticket(Machine *machine) {
   }
   Cell alive = names_next_ticket(step->world, step->state, before.number);
   int32_t gap = step->world->ticket_gap, distance = alive - before.number;
-  bool is_open = alive != 0 && distance == gap; /* or more */
+  bool is_open = alive != 0 && distance >= gap;
   Cell next = is_open && gap == 1 ? alive : before.number + 1;
-  if (is_open && step->chooser->choose(step->chooser, 2) == 1) {
+  if (is_open && misses_ticket(step, before.number, alive)) {
     names_raise_tickets(step->world, step->state, alive);
     raise_held_tickets(step, alive);
   }
@@ -649,9 +661,7 @@ static void run_value(Machine *machine, const Instr *instr) {
   case OP_ORDINAL: push_ordinal(machine); break;
   case OP_TABLE: push_entry(machine, instr); break;
   case OP_CHECK_INDEX: check_index(machine, instr); break;
-  case OP_CHOOSE:
-    push(machine, SORT_INT, instr->index > 1 ? step->chooser->choose(step->chooser, instr->index) : 0);
-    break;
+  case OP_CHOOSE: choose_arm(machine, instr->index); break;
   case OP_NOW:
   case OP_NOW_WALL:
     push_value(machine, (Value){SORT_STAMP, step_new_age(step),

@@ -462,11 +462,6 @@ static void lay_out_client(World *world, int32_t client, const Uses *uses) {
     offsets[v] = add_variable(world, &kind->variables[v], steps, stands) - first;
   }
   layout->client_cut[client] = uses->cut & bit ? (int32_t)layout->fixed.count - first : NO_INDEX;
-  for (int32_t g = 0; g < program->group_count && (uses->cut & bit); g++) {
-    const ServerGroup *group = &program->groups[g];
-    Extent over = {group->count, group->count > 1, SORT_SERVER, group->first};
-    note_array(world, &over, (int32_t)layout->fixed.count + group->first * CUT_CELLS, CUT_CELLS);
-  }
   for (int32_t s = 0; s < program->server_count && (uses->cut & bit); s++) {
     bool is_cut = is_cut_from(program, client, s);
     layout_add(layout, FIELD_PLAIN, 0, is_cut ? program->fault_count : 0);
@@ -921,7 +916,6 @@ World *world_new_with(const Program *program, const Monitor *const *monitors, in
   for (int32_t g = 0; g < program->group_count; g++) {
     world->has_symmetric_servers |= program->servers_symmetric[g] && program->groups[g].count > 1;
   }
-  integer_range(program, &world->integer_lo, &world->integer_hi);
   find_drift(world);
   find_attempt_live(world);
   find_bounds(world);
@@ -977,10 +971,6 @@ Value world_read(const Type *type, const Cell *cells) {
   case SORT_DURATION: return (Value){(Cell)type->sort, cells[0], 0};
   default: return cells[0] == 0 ? (Value){SORT_NONE, 0, 0} : (Value){(Cell)type->sort, cells[0], 0};
   }
-}
-
-bool world_has_room(const World *world, Value value) {
-  return value.sort != SORT_INT || (value.number >= world->integer_lo && value.number <= world->integer_hi);
 }
 
 bool world_write(const Type *type, Cell *cells, Value value) {

@@ -68,7 +68,6 @@ struct World {
   int64_t all_stamps_bound_us;             /* of stamps in messages and ghosts; -1 */
   bool stamps_travel;                      /* as values: in messages, say */
   bool servers_talk;                       /* to each other */
-  int32_t integer_lo, integer_hi;          /* what a message or a reply variable has room for */
   int32_t ticket_gap;                      /* distances between tickets are kept up to here, see names.h */
   bool is_unordered;                       /* messages of one connection may overtake each other */
   bool has_symmetric_servers;              /* some servers may be exchanged */
@@ -178,8 +177,10 @@ int32_t world_budget(const World *world, const State *state, int32_t fault);
 Value world_read(const Type *type, const Cell *cells);
 /* False when the value is outside the variable's range or of another sort. */
 bool world_write(const Type *type, Cell *cells, Value value);
-/* Whether a number fits into a message, a reply variable or the name of a resource. */
-bool world_has_room(const World *world, Value value);
+/* Whether a message, a variable for replies, a resource has room for the value. */
+static inline bool world_has_room(const World *world, Value value) {
+  return value.number >= world->integer_lo && value.number <= world->integer_hi;
+}
 /* How many cells a variable of the type has; of an array: each element. */
 int32_t world_type_cells(const Type *type);
 int32_t world_variable_cells(const Variable *variable);

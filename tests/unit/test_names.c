@@ -142,7 +142,8 @@ static uint32_t random_below(uint32_t count) {
   return (uint32_t)(seed >> 33) % count;
 }
 
-static int32_t any_choice(void *user, int32_t count) {
+static int32_t any_choice(void *user, int32_t count, bool by_model) {
+  (void)by_model;
   (void)user;
   return (int32_t)random_below((uint32_t)count);
 }

@@ -1,0 +1,133 @@
+#include "explore/fuzz.h"
+
+#include <glib.h>
+#include <string.h>
+
+#include "explore/confirm.h"
+#include "explore/shrink.h"
+
+enum { NEARBY_RUNS = 4000 };
+
+/* --- findings -------------------------------------------------------------------------------------------------------- */
+
+static Finding finding_of(const Program *program, Problem problem) {
+  static const struct {
+    const char *kind, *text;
+  } words[] = {
+      [PROBLEM_NONE] = {"", ""},
+      [PROBLEM_RANGE] = {"range", "a value outside the range of its variable"},
+      [PROBLEM_SLOTS] = {"overflow", "more messages are in flight here than there is room for"},
+      [PROBLEM_NAMES] = {"overflow", "more tokens, tickets, attempts or pending things at once than a state may hold"},
+      [PROBLEM_ENDLESS] = {"endless", "a step that does not come to an end, or has too many outcomes"},
+      [PROBLEM_VALUE] = {"value", "a value of the wrong kind (a reply that is no ticket, say), or a division by zero"},
+  };
+  bool placed = problem.pc >= 0 && problem.pc < program->code_count;
+  return (Finding){g_strdup(words[problem.kind].kind), g_strdup(words[problem.kind].text),
+                   placed ? program->code[problem.pc].span : (Span){0}};
+}
+
+static void list_findings(Verification *verification, const Program *program, const RandomResult *found, bool too_large) {
+  verification->findings = g_new0(Finding, (gsize)found->problem_count + 1);
+  for (int32_t p = 0; p < found->problem_count; p++) {
+    verification->findings[verification->finding_count++] = finding_of(program, found->problems[p]);
+  }
+  if (too_large) {
+    verification->findings[verification->finding_count++] =
+        (Finding){g_strdup("overflow"),
+                  g_strdup("this scenario has too many processes, variables or timers for one state: make it smaller"),
+                  (Span){0}};
+  }
+}
+
+/* --- properties ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t claimed_broken(const World *world) {
+  const Program *program = world->program;
+  uint64_t wanted = 0;
+  for (int32_t e = 0; e < program->expectation_count; e++) {
+    for (int32_t p = 0; p < world_property_count(world) && !program->expectations[e].holds; p++) {
+      bool is_it = strcmp(world->property_names[p], program->expectations[e].property) == 0;
+      wanted |= is_it ? UINT64_C(1) << p : 0;
+    }
+  }
+  return wanted;
+}
+
+static void convict(const FuzzOptions *options, const Program *program, const Find *find, int32_t property,
+                    PropertyResult *result) {
+  World *world = world_new_with(program, property_monitors, PROPERTY_COUNT, &find->clocks);
+  g_autofree char *problem = NULL;
+  Shrunk shrunk = {0};
+  if (!options->as_found) {
+    if (options->shrinking != NULL) {
+      options->shrinking(options->random.user, result->name);
+    }
+    shrunk = shrink(world, find->decisions, find->count, property);
+    shrink_nearby(world, &shrunk, property, rng_derive(options->random.seed, (uint64_t)property), NEARBY_RUNS);
+  }
+  if (shrunk.decisions != NULL) {
+    result->run = confirm_decisions(world, shrunk.decisions, shrunk.count, shrunk.end_ns, property, &problem);
+  }
+  if (result->run == NULL) { /* as it was found */
+    g_free(problem);
+    result->run = confirm_decisions(world, find->decisions, find->count, find->end_ns, property, &problem);
+  }
+  if (result->run != NULL) {
+    result->verdict = VERDICT_VIOLATED;
+    result->faults = (uint32_t)result->run->faults;
+    result->steps = (uint32_t)result->run->step_count;
+  } else {
+    result->verdict = VERDICT_UNDECIDED;
+    result->note = g_strdup_printf("a violation was found but not confirmed: %s", problem);
+  }
+  shrunk_clear(&shrunk);
+  world_free(world);
+}
+
+static void decide(const FuzzOptions *options, const World *world, const RandomResult *found, int32_t property,
+                   Fuzzing *fuzzing) {
+  PropertyResult *result = &fuzzing->verification->properties[property];
+  const Find *find = &found->finds[property];
+  result->name = g_strdup(world->property_names[property]);
+  result->is_never = property >= world->monitor_count;
+  if (!result->is_never && !world->monitors[property]->applicable(world->program)) {
+    result->verdict = VERDICT_NOT_APPLICABLE;
+  } else if (find->decisions != NULL) {
+    fuzzing->found_in[property] = find->run + 1;
+    fuzzing->found_by[property] = find->strategy->name;
+    fuzzing->found_steps[property] = find->count;
+    convict(options, world->program, find, property, result);
+  } else if (found->runs == 0) {
+    result->verdict = VERDICT_UNDECIDED;
+    result->note = g_strdup("nothing was run");
+  } else {
+    result->verdict = VERDICT_NOT_VIOLATED;
+  }
+  result->note = result->note != NULL ? result->note : g_strdup("");
+}
+
+Fuzzing *fuzz(const Program *program, const FuzzOptions *options) {
+  Fuzzing *fuzzing = g_new0(Fuzzing, 1);
+  Verification *verification = fuzzing->verification = g_new0(Verification, 1);
+  World *world = world_new_with(program, property_monitors, PROPERTY_COUNT, &(Clocks){.suspends = SUSPEND_SHORTEST});
+  RandomOptions random = options->random;
+  random.wanted = claimed_broken(world);
+  random.runs = world->too_large ? 0 : random.runs;
+  RandomResult *found = random_search(program, &random);
+  fuzzing->runs = found->runs;
+  fuzzing->steps = found->steps;
+  fuzzing->entries = found->entries;
+  verification->stopped = found->stopped;
+  verification->property_count = world_property_count(world);
+  verification->properties = g_new0(PropertyResult, (gsize)verification->property_count);
+  verification->covered = g_new0(uint64_t, (gsize)program->code_count / 64 + 1);
+  list_findings(verification, program, found, world->too_large);
+  for (int32_t p = 0; p < verification->property_count; p++) {
+    decide(options, world, found, p, fuzzing);
+  }
+  random_result_free(found);
+  world_free(world);
+  return fuzzing;
+}
+
+void fuzzing_free(Fuzzing *fuzzing) { g_free(fuzzing); }

@@ -1,0 +1,92 @@
+#include <string.h>
+
+#include "explore/shrink.h"
+
+enum { SHRINKS_MAX = 100, LONGER_MAX = 4 };
+
+typedef struct Nearby {
+  const World *world;
+  Shrunk *best;
+  Walk *walk;
+  int32_t property, shrinks;
+} Nearby;
+
+static bool is_cheaper(const Shrunk *a, const Shrunk *b) {
+  return a->faults != b->faults ? a->faults < b->faults : a->steps < b->steps;
+}
+
+static void shrink_this(Nearby *nearby) {
+  Shrunk other = shrink(nearby->world, nearby->walk->decisions, nearby->walk->decision_count, nearby->property);
+  nearby->shrinks++;
+  nearby->best->candidates += other.candidates;
+  if (other.decisions != NULL && is_cheaper(&other, nearby->best)) {
+    other.candidates = nearby->best->candidates;
+    free(nearby->best->decisions);
+    *nearby->best = other;
+  } else {
+    shrunk_clear(&other);
+  }
+}
+
+/* Mostly as soon as may be: what is short in steps is often short in time. */
+static void draw_temper(Walk *walk) {
+  uint32_t rate = UINT32_C(2) << rng_below(&walk->rng, 4);
+  walk->temper = (Temper){.is_mixed = rng_one_in(&walk->rng, 2),
+                          .timing = (Timing)rng_below(&walk->rng, TIMING_COUNT),
+                          .strike_one_in = rate,
+                          .choice_one_in = rate};
+}
+
+/* The next decision: the best run's, as far as it is followed, then any. */
+static bool decide(Nearby *nearby, int32_t followed, Decision *decision) {
+  Walk *walk = nearby->walk;
+  if (!walk_look(walk)) {
+    return false;
+  }
+  if (walk->decision_count < followed) {
+    *decision = nearby->best->decisions[walk->decision_count];
+    return true;
+  }
+  if (walk->decision_count == followed && walk->fault_count > 0 && rng_one_in(&walk->rng, 2)) {
+    /* The same fault earlier is the usual way to a shorter run. */
+    *decision = (Decision){walk->now_ns, walk->faults[rng_below(&walk->rng, (uint64_t)walk->fault_count)]};
+    return true;
+  }
+  return walk_decide(walk, decision);
+}
+
+static bool violates(const Nearby *nearby) {
+  uint64_t bit = UINT64_C(1) << nearby->property;
+  bool by_state = nearby->property >= nearby->world->monitor_count;
+  return clocked_violated(nearby->walk->clocked) & bit ||
+         (by_state && clocked_violated_now(nearby->walk->clocked) & bit);
+}
+
+static void run_once(Nearby *nearby, uint64_t seed) {
+  Walk *walk = nearby->walk;
+  Decision decision;
+  walk_begin(walk, seed);
+  int32_t length = nearby->best->count + LONGER_MAX;
+  length = length < walk->decision_max ? length : walk->decision_max;
+  int32_t followed = (int32_t)rng_below(&walk->rng, (uint64_t)nearby->best->count + 1);
+  draw_temper(walk);
+  while (walk->decision_count < length && decide(nearby, followed, &decision) && walk_take(walk, &decision)) {
+    if (violates(nearby)) {
+      if (walk->decision_count != nearby->best->count || followed < nearby->best->count) {
+        shrink_this(nearby);
+      }
+      return;
+    }
+  }
+}
+
+void shrink_nearby(const World *world, Shrunk *shrunk, int32_t property, uint64_t seed, int32_t runs) {
+  if (shrunk->decisions == NULL) {
+    return;
+  }
+  Nearby nearby = {world, shrunk, walk_new(world, shrunk->count + LONGER_MAX), property, 0};
+  for (int32_t r = 0; r < runs && nearby.shrinks < SHRINKS_MAX; r++) {
+    run_once(&nearby, rng_derive(seed, (uint64_t)r));
+  }
+  walk_free(nearby.walk);
+}

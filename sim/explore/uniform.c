@@ -1,0 +1,10 @@
+/* Any instant of its window, and a fault about once in thirty steps. */
+#include "explore/strategy.h"
+
+static void begin(void *self, Walk *walk) {
+  (void)self;
+  walk->temper = (Temper){.timing = TIMING_UNIFORM, .strike_one_in = 30, .choice_one_in = 30};
+}
+
+const Strategy strategy_uniform = {
+    .name = "uniform", .text = "any instant of its window, any fault at any time", .share = 2, .begin = begin};

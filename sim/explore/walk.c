@@ -1,0 +1,279 @@
+#include "explore/walk.h"
+
+#include <string.h>
+
+#include "base/check.h"
+
+#define NS_PER_US 1000
+
+/* --- the constants of a model ---------------------------------------------------------------------------------------- */
+
+static void add_constant(Walk *walk, int64_t us) {
+  int64_t ns = us < INT64_MAX / (4 * NS_PER_US) ? us * NS_PER_US : 0;
+  for (int32_t i = 0; i < walk->constant_count; i++) {
+    if (walk->constants_ns[i] == ns) {
+      return;
+    }
+  }
+  if (ns > 0 && walk->constant_count < WALK_CONSTANTS_MAX) {
+    walk->constants_ns[walk->constant_count++] = ns;
+  }
+}
+
+static void gather_constants(Walk *walk) {
+  const Program *program = walk->world->program;
+  for (int32_t d = 0; d < program->duration_count; d++) {
+    add_constant(walk, program->durations_us[d]);
+  }
+  for (int32_t w = 0; w < program->wait_count; w++) {
+    add_constant(walk, program->waits[w].lo_us);
+    add_constant(walk, program->waits[w].hi_us);
+  }
+  for (int32_t s = 0; s < program->server_count; s++) {
+    add_constant(walk, program->latency[s].hi_us);
+  }
+  if (walk->constant_count == 0) {
+    add_constant(walk, 1000000); /* a model without time: any scale will do */
+  }
+}
+
+static int64_t random_constant(Walk *walk) {
+  return walk->constants_ns[rng_below(&walk->rng, (uint64_t)walk->constant_count)];
+}
+
+/* --- instants -------------------------------------------------------------------------------------------------------- */
+
+static int64_t clamped(int64_t instant, int64_t from, int64_t to) {
+  return instant < from ? from : instant > to ? to : instant;
+}
+
+/* An end of another window, or an instant at which an age comes to one of the model's constants. */
+static int64_t random_landmark(Walk *walk, const Due *due) {
+  const State *state = clocked_state(walk->clocked);
+  if (state->age_count > 0 && rng_one_in(&walk->rng, 2)) {
+    Cell age = (Cell)rng_between(&walk->rng, 1, state->age_count);
+    return walk->now_ns - clocked_age_ns(walk->clocked, age) + random_constant(walk);
+  }
+  const Due *other = &walk->due[rng_below(&walk->rng, (uint64_t)walk->due_count)];
+  if (other == due || other->latest_ns == INT64_MAX || rng_one_in(&walk->rng, 2)) {
+    return other->opens_ns;
+  }
+  return other->latest_ns;
+}
+
+static int64_t boundary_instant(Walk *walk, const Due *due, int64_t from, int64_t to) {
+  switch (rng_below(&walk->rng, 4)) {
+  case 0: return from + (int64_t)rng_below(&walk->rng, 2);
+  case 1: return to - (int64_t)rng_below(&walk->rng, 2);
+  case 2: return rng_between(&walk->rng, from, to);
+  default: break;
+  }
+  for (int32_t attempt = 0; attempt < 6; attempt++) {
+    int64_t instant = random_landmark(walk, due) + rng_between(&walk->rng, -1, 1);
+    if (from <= instant && instant <= to) {
+      return instant;
+    }
+  }
+  return from;
+}
+
+/* A window without an upper end: a few of the model's own lengths are enough to get past everything else. */
+static int64_t open_end(Walk *walk, int64_t from, Timing timing) {
+  int64_t length = random_constant(walk);
+  if (timing == TIMING_BOUNDARY) {
+    return from + (rng_one_in(&walk->rng, 2) ? 0 : length + 1);
+  }
+  return from + (timing == TIMING_EARLY ? 0 : length + (int64_t)rng_below(&walk->rng, (uint64_t)length));
+}
+
+static int64_t plan(Walk *walk, const Due *due) {
+  const Temper *temper = &walk->temper;
+  Timing timing = temper->is_mixed ? (Timing)rng_below(&walk->rng, TIMING_COUNT) : temper->timing;
+  if (due->optional && rng_one_in(&walk->rng, 4)) {
+    return INT64_MAX;
+  }
+  int64_t from = due->earliest_ns, to = due->latest_ns;
+  to = to == INT64_MAX ? open_end(walk, from, timing) : to;
+  to = to < from ? from : to;
+  switch (timing) {
+  case TIMING_EARLY: return from;
+  case TIMING_LATE: return to;
+  case TIMING_BOUNDARY: return clamped(boundary_instant(walk, due, from, to), from, to);
+  default: return rng_between(&walk->rng, from, to);
+  }
+}
+
+/* --- what is due ----------------------------------------------------------------------------------------------------- */
+
+/* The same for as long as a thing is due, however the state around it changes: messages are known by their number. */
+static uint64_t key_of(const Walk *walk, const Due *due) {
+  uint64_t object = due->action.object;
+  if (due->action.kind == ACTION_ARRIVE) {
+    State *state = (State *)clocked_state(walk->clocked);
+    object = (uint64_t)state_message(&walk->world->layout, state, due->action.object)[MESSAGE_ID];
+  }
+  uint64_t what = (uint64_t)due->action.kind << 56 | (uint64_t)due->action.subject << 48 | (uint64_t)due->action.part << 40 | object;
+  return due->action.kind == ACTION_ARRIVE ? what : rng_mix((uint64_t)due->opens_ns) ^ what;
+}
+
+static bool find_plan(const Walk *walk, uint64_t key, int64_t *planned_ns) {
+  for (int32_t i = 0; i < walk->old_count; i++) {
+    if (walk->old_keys[i] == key) {
+      *planned_ns = walk->old_planned_ns[i];
+      return true;
+    }
+  }
+  return false;
+}
+
+static void look_at_faults(Walk *walk) {
+  walk->fault_count = 0;
+  if (walk->temper.strike_one_in == 0) {
+    return;
+  }
+  int32_t count = step_faults(walk->world, clocked_state(walk->clocked), walk->faults);
+  for (int32_t i = 0; i < count; i++) {
+    if (walk->faults[i].object >= 64 || !(walk->temper.faults_off >> walk->faults[i].object & 1)) {
+      walk->faults[walk->fault_count++] = walk->faults[i];
+    }
+  }
+}
+
+bool walk_look(Walk *walk) {
+  memcpy(walk->old_keys, walk->keys, (size_t)walk->due_count * sizeof walk->keys[0]);
+  memcpy(walk->old_planned_ns, walk->planned_ns, (size_t)walk->due_count * sizeof walk->planned_ns[0]);
+  walk->old_count = walk->due_count;
+  walk->now_ns = clocked_now_ns(walk->clocked);
+  walk->due_count = clocked_queue(walk->clocked, walk->due);
+  walk->last_ns = INT64_MAX;
+  for (int32_t i = 0; i < walk->due_count; i++) {
+    const Due *due = &walk->due[i];
+    walk->last_ns = !due->optional && due->latest_ns < walk->last_ns ? due->latest_ns : walk->last_ns;
+  }
+  for (int32_t i = 0; i < walk->due_count; i++) {
+    const Due *due = &walk->due[i];
+    walk->keys[i] = key_of(walk, due);
+    if (!find_plan(walk, walk->keys[i], &walk->planned_ns[i])) {
+      walk->planned_ns[i] = plan(walk, due);
+    }
+  }
+  look_at_faults(walk);
+  return walk->due_count > 0;
+}
+
+/* What is planned first; of several at one instant, any. -1: nothing is. */
+static int32_t first_planned(Walk *walk, int64_t *at_ns) {
+  int32_t first = -1;
+  uint64_t ties = 0;
+  *at_ns = INT64_MAX;
+  for (int32_t i = 0; i < walk->due_count; i++) {
+    const Due *due = &walk->due[i];
+    if (walk->planned_ns[i] == INT64_MAX || due->earliest_ns > walk->last_ns) {
+      continue;
+    }
+    int64_t to = due->latest_ns < walk->last_ns ? due->latest_ns : walk->last_ns;
+    int64_t instant = clamped(walk->planned_ns[i], due->earliest_ns, to);
+    ties = instant < *at_ns ? 1 : ties + (instant == *at_ns);
+    if (instant < *at_ns || (instant == *at_ns && rng_below(&walk->rng, ties) == 0)) {
+      *at_ns = instant;
+      first = i;
+    }
+  }
+  return first;
+}
+
+/* --- faults ---------------------------------------------------------------------------------------------------------- */
+
+/* Most faults do harm only while somebody relies on the lock. */
+static bool may_strike_now(const Walk *walk) {
+  if (!walk->temper.only_inside) {
+    return true;
+  }
+  for (int32_t c = 0; c < walk->world->program->client_count; c++) {
+    if (world_is_inside(walk->world, clocked_state(walk->clocked), c)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void walk_vary(Walk *walk) {
+  Temper *temper = &walk->temper;
+  temper->length = walk->decision_max >> rng_below(&walk->rng, 4);
+  temper->only_inside = rng_one_in(&walk->rng, 2);
+  if (temper->only_inside) {
+    temper->choice_one_in = temper->choice_one_in > 0 ? (uint32_t)rng_between(&walk->rng, 2, 5) : 0;
+    temper->strike_one_in = temper->strike_one_in > 1 ? (uint32_t)rng_between(&walk->rng, 3, 12) : temper->strike_one_in;
+  }
+}
+
+/* --- decisions ------------------------------------------------------------------------------------------------------- */
+
+bool walk_strike(Walk *walk, int64_t until_ns, Decision *decision) {
+  if (walk->fault_count == 0 || !may_strike_now(walk) || !rng_one_in(&walk->rng, walk->temper.strike_one_in)) {
+    return false;
+  }
+  int64_t to = until_ns == INT64_MAX ? walk->now_ns + random_constant(walk) : until_ns;
+  int64_t at = rng_one_in(&walk->rng, 2) ? rng_between(&walk->rng, walk->now_ns, to) : rng_one_in(&walk->rng, 2) ? walk->now_ns : to;
+  *decision = (Decision){at, walk->faults[rng_below(&walk->rng, (uint64_t)walk->fault_count)]};
+  return true;
+}
+
+bool walk_decide(Walk *walk, Decision *decision) {
+  int64_t at_ns;
+  int32_t first = first_planned(walk, &at_ns);
+  if (walk_strike(walk, at_ns, decision)) {
+    return true;
+  }
+  if (first >= 0) {
+    *decision = (Decision){at_ns, walk->due[first].action};
+  }
+  return first >= 0;
+}
+
+bool walk_take(Walk *walk, const Decision *decision) {
+  CHECK(walk->decision_count < walk->decision_max);
+  bool taken = clocked_step(walk->clocked, decision->time_ns, &decision->action);
+  walk->decisions[walk->decision_count++] = (Decision){decision->time_ns, *clocked_taken(walk->clocked)};
+  return taken;
+}
+
+int32_t walk_choose(Walk *walk, int32_t count, bool by_model) {
+  if (by_model) {
+    return (int32_t)rng_below(&walk->rng, (uint64_t)count);
+  }
+  if (walk->temper.choice_one_in == 0 || !may_strike_now(walk) || !rng_one_in(&walk->rng, walk->temper.choice_one_in)) {
+    return 0;
+  }
+  return (int32_t)rng_between(&walk->rng, 1, count - 1);
+}
+
+static int32_t choose(void *user, int32_t count, bool by_model) { return walk_choose(user, count, by_model); }
+
+Walk *walk_new(const World *world, int32_t decision_max) {
+  Walk *walk = calloc(1, sizeof *walk);
+  CHECK(walk != NULL);
+  walk->world = world;
+  walk->clocked = clocked_new(world, false);
+  walk->decision_max = decision_max;
+  walk->decisions = calloc((size_t)decision_max, sizeof(Decision));
+  CHECK(walk->decisions != NULL);
+  clocked_set_oracle(walk->clocked, choose, walk);
+  gather_constants(walk);
+  return walk;
+}
+
+void walk_free(Walk *walk) {
+  if (walk != NULL) {
+    clocked_free(walk->clocked);
+    free(walk->decisions);
+    free(walk);
+  }
+}
+
+void walk_begin(Walk *walk, uint64_t seed) {
+  walk->rng = rng_new(seed);
+  walk->decision_count = walk->due_count = 0;
+  walk->temper = (Temper){0};
+  clocked_reset(walk->clocked);
+}
