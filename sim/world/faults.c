@@ -512,7 +512,6 @@ static void crash_client(Step *step, int32_t client, int32_t fault) {
   step_end_client(step, client, PHASE_CRASHED);
   cells[CLIENT_FAULT] = fault + 1;
   cells[CLIENT_AGE] = window_is_bounded(what) ? step_new_age(step) : 0;
-  step_give_up_call(step, client, -1, -1);
   for (int32_t s = 0; s < world->program->server_count && !what->is_silent; s++) {
     begin_loss(step, client, s);
   }

@@ -481,6 +481,7 @@ void step_end_client(Step *step, int32_t client, ClientPhase phase) {
   cells[CLIENT_PHASE] = phase;
   cells[CLIENT_FAULT] = cells[CLIENT_AGE] = 0;
   cells[CLIENT_ROUNDS] = phase == PHASE_ENDED ? 0 : cells[CLIENT_ROUNDS];
+  step_give_up_call(step, client, -1, -1); /* of other tasks, or of all */
   for (int32_t t = 0; t < tasks; t++) {
     Cell *task = state_task(&world->layout, step->state, client, t);
     int32_t inside = task[TASK_INSIDE];

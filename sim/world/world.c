@@ -360,6 +360,14 @@ static void integer_range(const Program *program, int32_t *lo, int32_t *hi) {
   }
 }
 
+/* As wide as the fields for them are. */
+static void find_room(World *world) {
+  integer_range(world->program, &world->integer_lo, &world->integer_hi);
+  int64_t span = (int64_t)world->integer_hi - world->integer_lo;
+  int64_t most = world->integer_lo + (int64_t)(span > UINT16_MAX ? UINT32_MAX : span > UINT8_MAX ? UINT16_MAX : UINT8_MAX);
+  world->integer_hi = most > INT32_MAX ? INT32_MAX : (int32_t)most;
+}
+
 int32_t world_type_cells(const Type *type) {
   return type->sort == SORT_STAMP ? STAMP_CELLS : type->sort == SORT_REPLY ? 2 : 1;
 }
@@ -466,6 +474,11 @@ static void lay_out_client(World *world, int32_t client, const Uses *uses) {
     bool is_cut = is_cut_from(program, client, s);
     layout_add(layout, FIELD_PLAIN, 0, is_cut ? program->fault_count : 0);
     layout_add(layout, FIELD_AGE, 0, is_cut ? STATE_AGES_MAX : 0);
+  }
+  for (int32_t g = 0; g < program->group_count && (uses->cut & bit); g++) { /* change places as the servers do */
+    const ServerGroup *group = &program->groups[g];
+    int32_t cell = first + layout->client_cut[client] + group->first * CUT_CELLS;
+    vec_push(&layout->arrays, ((LayoutArray){cell, CUT_CELLS, false, group->first, group->count, NO_INDEX}));
   }
   layout->client_cell[client] = first;
   layout->client_cells[client] = (int32_t)layout->fixed.count - first;
@@ -713,6 +726,7 @@ static void lay_out(World *world) {
   const Program *program = world->program;
   Layout *layout = &world->layout;
   Uses uses = scenario_uses(program);
+  find_room(world);
   for (int32_t k = 0; k < program->kind_count; k++) {
     layout->client_variable[k] = offset_table(program->kinds[k].variable_count);
   }

@@ -59,6 +59,7 @@ struct World {
   int32_t monitor_count;
   int32_t ghost_cell[WORLD_MONITORS_MAX][PROGRAM_SERVERS_MAX]; /* first ghost cell of a monitor for a server */
   bool too_large;                          /* for the cells of a State or for THINGS_MAX: not to be run */
+  int32_t integer_lo, integer_hi;          /* what a message, a reply variable and a resource have room for */
   bool has_fences;                         /* some critical enters with a ticket */
   bool all_fences;                         /* every critical does */
   uint8_t *attempt_live;                   /* per pc: the attempt's name may still be used from before that instruction on */

@@ -27,9 +27,8 @@ static uint64_t random_next(void) { /* splitmix64 */
 }
 static int64_t random_below(int64_t end) { return (int64_t)(random_next() % (uint64_t)end); }
 
-static int32_t oracle(void *user, int32_t count, bool by_model) {
+static int32_t oracle(void *user, int32_t count) {
   (void)user;
-  (void)by_model;
   return random_below(3) ? 0 : (int32_t)random_below(count);
 }
 
@@ -179,6 +178,9 @@ static void one_run(Twin *twin, int32_t steps) {
       break;
     }
     bool taken = clocked_take(clocked, time_ns, &action);
+    if (!taken && g_str_has_prefix(clocked_refusal(clocked), "the next ticket")) {
+      break; /* the oracle does not know numbers: what it has said of this one cannot be */
+    }
     if (!taken) {
       print_message("refused: %s\n", clocked_refusal(clocked));
     }
@@ -268,8 +270,8 @@ static void every_scenario(const char *model, const char *const *settings, bool 
 
 static void test_runs_of_small_models_stay_in_the_exact_states(void **state) {
   (void)state;
-  every_scenario("single_node", NULL, true, 300, 150);
-  every_scenario("broken/naked_del", (const char *const[]){NULL}, false, 200, 150);
+  every_scenario("single_node", NULL, true, 50, 100);
+  every_scenario("broken/naked_del", (const char *const[]){NULL}, false, 100, 100);
   check_scenario("fischer", "three", NULL, true, false, 50, 100);
   check_scenario("fischer", "three", NULL, true, true, 50, 100);
   check_scenario("fischer", "four", NULL, true, true, 50, 100);
@@ -278,10 +280,13 @@ static void test_runs_of_small_models_stay_in_the_exact_states(void **state) {
 
 static void test_runs_of_all_models_stay_in_the_hull(void **state) {
   (void)state;
-  every_scenario("single_node", NULL, false, 300, 150);
-  every_scenario("fenced", NULL, false, 300, 150);
-  every_scenario("broken/fenced_write_only", NULL, false, 300, 150);
-  every_scenario("redlock", (const char *const[]){"servers", "3", NULL}, false, 300, 200);
+  every_scenario("single_node", NULL, false, 50, 100);
+  every_scenario("fenced", NULL, false, 50, 100);
+  every_scenario("broken/fenced_write_only", NULL, false, 100, 100);
+  static const char *const settings[] = {"servers", "3", NULL};
+  check_scenario("redlock", "calm", settings, false, false, 100, 200);
+  check_scenario("redlock", "calm", settings, false, true, 100, 200);
+  check_scenario("redlock", "amnesia", settings, false, true, 100, 200);
 }
 
 /* Small ones of each kind of lock, and of each fault. */
@@ -376,8 +381,8 @@ static const struct { const char *model, *scenario; } newer_ones[] = {
 static void test_runs_of_newer_models_stay_in_the_hull(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof newer_ones / sizeof newer_ones[0]; i++) {
-    check_scenario(newer_ones[i].model, newer_ones[i].scenario, NULL, false, false, 60, 100);
-    check_scenario(newer_ones[i].model, newer_ones[i].scenario, NULL, false, true, 60, 100);
+    check_scenario(newer_ones[i].model, newer_ones[i].scenario, NULL, false, false, 30, 80);
+    check_scenario(newer_ones[i].model, newer_ones[i].scenario, NULL, false, true, 30, 80);
   }
 }
 
