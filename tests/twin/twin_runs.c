@@ -27,14 +27,14 @@ static uint64_t random_next(void) { /* splitmix64 */
 }
 static int64_t random_below(int64_t end) { return (int64_t)(random_next() % (uint64_t)end); }
 
-static int32_t oracle(void *user, int32_t count, bool by_model) {
+static int32_t oracle(void *user, int32_t count) {
   (void)user;
-  (void)by_model;
   return random_below(3) ? 0 : (int32_t)random_below(count);
 }
 
 typedef struct Twin {
-  const World *world;
+  const World *world;  /* of the search: clocks may be any that the scenario allows */
+  const World *exact;  /* of the runs: theirs are given */
   Timed *timed;
   Exploration *exploration;
   bool symmetric;
@@ -108,14 +108,49 @@ static bool in_some_zone(Twin *twin, const Clocked *clocked, uint32_t index, int
   return inside;
 }
 
+/* How long a clock has stood still is an interval in the search: so many suspends, of any length each. */
+static void loosen(const World *world, const Fault *suspend, Cell *behind) {
+  Window length = world_suspend_window(world, (int32_t)(suspend - world->program->faults));
+  int32_t count = behind[1] / (int32_t)length.hi_us;
+  behind[0] = (Cell)(suspend->lo_us * count);
+  behind[1] = (Cell)(suspend->hi_us * count);
+}
+
+static const Fault *suspend_of(const Program *program) {
+  for (int32_t f = 0; f < program->fault_count; f++) {
+    if (program->faults[f].kind == FAULT_SUSPEND) {
+      return &program->faults[f];
+    }
+  }
+  return NULL;
+}
+
+static void loosen_clocks(const World *exact, const State *state, State *loose) {
+  const Fault *suspend = suspend_of(exact->program);
+  state_copy(&exact->layout, loose, state);
+  for (int32_t c = 0; suspend != NULL && c < exact->program->client_count; c++) {
+    const ClientKind *kind = world_kind(exact, c);
+    for (int32_t v = 0; v < kind->variable_count; v++) {
+      Cell *stamp = world_client_variable(exact, loose, c, v);
+      for (int32_t e = 0; e < kind->variables[v].extent.count && kind->variables[v].type.sort == SORT_STAMP; e++) {
+        loosen(exact, suspend, stamp + e * STAMP_CELLS + STAMP_BEHIND_LO);
+      }
+    }
+    for (int32_t t = 0; t < kind->task_count; t++) {
+      loosen(exact, suspend, state_task(&exact->layout, loose, c, t) + TASK_BEHIND_LO);
+    }
+  }
+}
+
 /* The discrete part is stored, and the ages lie in one of its zones. Clients that look alike in it may be exchanged:
  * one of the orders in which they give the same discrete part has to fit. */
 static void assert_explored(Twin *twin, const Clocked *clocked) {
   static uint8_t key[1 << 16], other_key[1 << 16];
   static Permutation rows[NAMES_PERMUTATIONS_MAX];
-  static State exchanged;
+  static State exchanged, loose;
   int32_t source[STATE_AGES_MAX + 1];
-  const State *state = clocked_state(clocked);
+  loosen_clocks(twin->exact, clocked_state(clocked), &loose);
+  const State *state = &loose;
   uint32_t bytes = timed_key(twin->timed, state, twin->symmetric, key, source);
   uint32_t index = store_find(&twin->exploration->store, key, bytes);
   assert_true(index != STORE_NONE);
@@ -133,16 +168,19 @@ static void assert_explored(Twin *twin, const Clocked *clocked) {
 }
 
 static void one_run(Twin *twin, int32_t steps) {
-  Clocked *clocked = clocked_new(twin->world, false);
+  Clocked *clocked = clocked_new(twin->exact, false);
   clocked_set_oracle(clocked, oracle, NULL);
   twin->runs++;
   for (int32_t i = 0; i < steps; i++) {
     int64_t time_ns;
     Action action;
-    if (!decide(clocked, twin->world, &time_ns, &action)) {
+    if (!decide(clocked, twin->exact, &time_ns, &action)) {
       break;
     }
     bool taken = clocked_take(clocked, time_ns, &action);
+    if (!taken && g_str_has_prefix(clocked_refusal(clocked), "the next ticket")) {
+      break; /* the oracle does not know numbers: what it has said of this one cannot be */
+    }
     if (!taken) {
       print_message("refused: %s\n", clocked_refusal(clocked));
     }
@@ -157,11 +195,49 @@ static void one_run(Twin *twin, int32_t steps) {
   clocked_free(clocked);
 }
 
+/* Any clocks that the scenario allows. A suspend takes its longest: a shortest of nothing would not be seen in a state. */
+static World *exact_world(const Program *program) {
+  Clocks clocks = {.suspends = SUSPEND_LONGEST};
+  for (int32_t p = 0; p < WORLD_PROCESSES_MAX; p++) {
+    clocks.rate[p] = (ClockRate)(RATE_SLOW + random_below(3));
+  }
+  return world_new_with(program, property_monitors, PROPERTY_COUNT, &clocks);
+}
+
+enum { WORLDS = 5 };
+
+static void several_runs(Twin *twin, const Program *program, int32_t runs, int32_t steps) {
+  int32_t worlds = world_has_loose_clocks(program) ? WORLDS : 1;
+  for (int32_t w = 0; w < worlds; w++) {
+    World *exact = exact_world(program);
+    twin->exact = exact;
+    for (int32_t r = 0; r < runs / worlds; r++) {
+      one_run(twin, steps);
+    }
+    world_free(exact);
+  }
+}
+
+/* Where servers may be exchanged, a class may have several representatives: what was hit has to be the same. */
+static void assert_hits_the_same(const World *world, const Exploration *plain) {
+  int64_t too_large;
+  Timed *timed = timed_new(world, &too_large);
+  System system = timed_system(timed, true);
+  Exploration *reduced = explore(&system, &(ExploreOptions){.canonical = true});
+  assert_int_equal(reduced->stopped, STOP_NOT);
+  assert_true(exploration_hit_set(reduced) == exploration_hit_set(plain));
+  assert_true(reduced->store.state_count <= plain->store.state_count);
+  exploration_free(reduced);
+  timed_free(timed);
+}
+
 static void check_scenario(const char *model, const char *scenario, const char *const *settings, bool exact,
                            bool symmetric, int32_t runs, int32_t steps) {
   int64_t too_large;
   Shipped shipped = shipped_open(model, scenario, settings);
   World *world = world_new(shipped.program, property_monitors, PROPERTY_COUNT);
+  bool exchanges_servers = symmetric && world->has_symmetric_servers;
+  symmetric &= !exchanges_servers;
   Timed *timed = timed_new(world, &too_large);
   assert_non_null(timed);
   System system = timed_system(timed, symmetric);
@@ -169,13 +245,14 @@ static void check_scenario(const char *model, const char *scenario, const char *
   Twin twin = {.world = world, .timed = timed, .exploration = explore(&system, &options), .symmetric = symmetric};
   assert_int_equal(twin.exploration->stopped, STOP_NOT);
   assert_int_equal(world->seen->problem_count, 0);
-  for (int32_t r = 0; r < runs; r++) {
-    one_run(&twin, steps);
+  several_runs(&twin, shipped.program, runs, steps);
+  if (exchanges_servers) {
+    assert_hits_the_same(world, twin.exploration);
   }
   print_message("%s %s%s%s: %u states, %" PRIu64 " runs, %" PRIu64 " steps, %" PRIu64 " faults, %" PRIu64 " violations\n",
                 model, scenario, exact ? " exact" : "", symmetric ? " symmetric" : "",
                 twin.exploration->store.state_count, twin.runs, twin.steps, twin.faults, twin.violations);
-  assert_true(twin.steps > (uint64_t)runs);
+  assert_true(twin.steps >= (uint64_t)twin.runs);
   exploration_free(twin.exploration);
   timed_free(timed);
   world_free(world);
@@ -193,8 +270,8 @@ static void every_scenario(const char *model, const char *const *settings, bool 
 
 static void test_runs_of_small_models_stay_in_the_exact_states(void **state) {
   (void)state;
-  every_scenario("single_node", NULL, true, 300, 150);
-  every_scenario("broken/naked_del", (const char *const[]){NULL}, false, 200, 150);
+  every_scenario("single_node", NULL, true, 50, 100);
+  every_scenario("broken/naked_del", (const char *const[]){NULL}, false, 100, 100);
   check_scenario("fischer", "three", NULL, true, false, 50, 100);
   check_scenario("fischer", "three", NULL, true, true, 50, 100);
   check_scenario("fischer", "four", NULL, true, true, 50, 100);
@@ -203,16 +280,112 @@ static void test_runs_of_small_models_stay_in_the_exact_states(void **state) {
 
 static void test_runs_of_all_models_stay_in_the_hull(void **state) {
   (void)state;
-  every_scenario("single_node", NULL, false, 300, 150);
-  every_scenario("fenced", NULL, false, 300, 150);
-  every_scenario("broken/fenced_write_only", NULL, false, 300, 150);
-  every_scenario("redlock", (const char *const[]){"servers", "3", NULL}, false, 300, 200);
+  every_scenario("single_node", NULL, false, 50, 100);
+  every_scenario("fenced", NULL, false, 50, 100);
+  every_scenario("broken/fenced_write_only", NULL, false, 100, 100);
+  static const char *const settings[] = {"servers", "3", NULL};
+  check_scenario("redlock", "calm", settings, false, false, 100, 200);
+  check_scenario("redlock", "calm", settings, false, true, 100, 200);
+  check_scenario("redlock", "amnesia", settings, false, true, 100, 200);
+}
+
+/* Small ones of each kind of lock, and of each fault; not `replica`, which the hull without symmetry loses. */
+static const struct { const char *model, *scenario; } newer_ones[] = {
+    {"advisory_lock", "calm"},
+    {"advisory_lock", "pause"},
+    {"advisory_lock", "client_crash"},
+    {"advisory_lock", "impatient"},
+    {"advisory_lock", "short_cut"},
+    {"advisory_lock", "cut"},
+    {"advisory_lock", "reaped"},
+    {"advisory_lock", "late_write"},
+    {"consul", "calm"},
+    {"fifo", "calm"},
+    {"fifo", "pause"},
+    {"lease_at_resource", "calm"},
+    {"lease_at_resource", "pause"},
+    {"lease_at_resource", "late"},
+    {"lease_at_resource", "small_skew"},
+    {"lease_at_resource", "large_skew"},
+    {"lease_at_resource", "small_step"},
+    {"lease_at_resource", "large_step"},
+    {"lock_table", "calm"},
+    {"lock_table", "small_skew"},
+    {"lock_table", "skew"},
+    {"lock_table", "small_step"},
+    {"lock_table", "step"},
+    {"lock_table", "client_crash"},
+    {"lock_table", "pause"},
+    {"optimistic_version", "calm"},
+    {"optimistic_version", "pause"},
+    {"optimistic_version", "late"},
+    {"optimistic_version", "client_crash"},
+    {"optimistic_version", "restart"},
+    {"readers_writer", "calm"},
+    {"readers_writer", "pause"},
+    {"redlock_cas", "calm"},
+    {"redlock_counter", "calm"},
+    {"redlock_extend", "calm"},
+    {"select_for_update", "calm"},
+    {"select_for_update", "pause"},
+    {"select_for_update", "short_pause"},
+    {"select_for_update", "no_timeout"},
+    {"select_for_update", "late"},
+    {"select_for_update", "twice"},
+    {"select_for_update", "client_crash"},
+    {"select_for_update", "silent_crash"},
+    {"select_for_update", "restart"},
+    {"semaphore", "calm"},
+    {"semaphore", "short_pause"},
+    {"stamped_writes", "calm"},
+    {"stamped_writes", "pause"},
+    {"stamped_writes", "suspend"},
+    {"watchdog", "calm"},
+    {"watchdog", "client_crash"},
+    {"watchdog", "unordered"},
+    {"watchdog_deadline", "calm"},
+    {"broken/advisory_unlock_first", "calm"},
+    {"broken/consul_no_delay", "calm"},
+    {"broken/lock_table_blind", "calm"},
+    {"broken/lock_table_no_margin", "calm"},
+    {"broken/lock_table_no_margin", "skew"},
+    {"broken/no_expiry", "calm"},
+    {"broken/no_expiry", "pause"},
+    {"broken/no_expiry", "client_crash"},
+    {"broken/no_expiry", "late_set"},
+    {"broken/optimistic_version_blind", "calm"},
+    {"broken/optimistic_version_reread", "calm"},
+    {"broken/overrun", "calm"},
+    {"broken/overrun", "work_below"},
+    {"broken/overrun", "work_above"},
+    {"broken/readers_one_lease", "calm"},
+    {"broken/redlock_cas_read_first", "calm"},
+    {"broken/redlock_no_validity", "calm"},
+    {"broken/redlock_wall_clock", "calm"},
+    {"broken/row_lock_of_connection", "calm"},
+    {"broken/row_lock_of_connection", "late"},
+    {"broken/semaphore_given_twice", "calm"},
+    {"broken/semaphore_two_steps", "calm"},
+    {"broken/setnx_expire", "calm"},
+    {"broken/setnx_expire", "client_crash"},
+    {"broken/watchdog_never", "calm"},
+    {"broken/watchdog_recreate", "ordered"},
+    {"broken/watchdog_recreate", "unordered"},
+};
+
+static void test_runs_of_newer_models_stay_in_the_hull(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof newer_ones / sizeof newer_ones[0]; i++) {
+    check_scenario(newer_ones[i].model, newer_ones[i].scenario, NULL, false, false, 30, 80);
+    check_scenario(newer_ones[i].model, newer_ones[i].scenario, NULL, false, true, 30, 80);
+  }
 }
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_runs_of_small_models_stay_in_the_exact_states),
       cmocka_unit_test(test_runs_of_all_models_stay_in_the_hull),
+      cmocka_unit_test(test_runs_of_newer_models_stay_in_the_hull),
   };
   seed = argc > 1 ? strtoull(argv[1], NULL, 0) : seed;
   print_message("seed 0x%" PRIx64 "\n", seed);

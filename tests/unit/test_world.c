@@ -131,6 +131,140 @@ static void test_a_never_tells_the_tokens_of_two_servers_apart(void **state) {
         NULL, "same", "p", "both", "v");
 }
 
+/* Other tasks change meanwhile what a task has read. */
+static void test_a_task_that_pauses_behind_a_look_acts_on_what_it_saw(void **state) {
+  (void)state;
+  JUDGE("model m \"stale read of a shared variable by a paused task\"\n"
+          "service store { var bad : bool  var closed : bool\n"
+          " on close() { closed = true }\n"
+          " on write() { if closed { bad = true } } }\n"
+          "server x : store\n"
+          "client[1] {\n"
+          "  var held : bool = true\n"
+          "  task worker { wait 1s..1s  if held { tell x.write() } }\n"
+          "  task watchdog { wait 2s..2s  held = false  ask x.close() }\n"
+          "}\n"
+          "never \"bad\" { x.bad }\n"
+          "scenario s \"\" { latency 0s..0s  1 pause of client.worker for 0s..15s }\n",
+        NULL, "bad", "v");
+}
+
+/* The condition has held for an instant. */
+static void test_a_wait_that_was_over_stays_over_while_its_task_pauses(void **state) {
+  (void)state;
+  JUDGE("model m \"wait until held, then the task sleeps\"\n"
+          "service store { var bad : bool  var closed : bool\n"
+          " on close() { closed = true }\n"
+          " on write() { if closed { bad = true } } }\n"
+          "server x : store\n"
+          "client[1] {\n"
+          "  var held : bool\n"
+          "  task worker { wait until held  tell x.write() }\n"
+          "  task watchdog { wait 1s..1s  held = true  wait 1s..1s  held = false  ask x.close() }\n"
+          "}\n"
+          "never \"bad\" { x.bad }\n"
+          "scenario s \"\" { latency 0s..0s  1 pause of client.worker for 0s..15s }\n",
+        NULL, "bad", "v");
+}
+
+/* A reply that comes afterwards finds nobody. */
+static void test_stop_gives_up_the_calls_of_other_tasks(void **state) {
+  (void)state;
+  JUDGE("model m \"stop while another task asks\"\n"
+          "use cell\n"
+          "server x : cell\n"
+          "client[1] {\n"
+          "  var r : reply\n"
+          "  task a { r = ask x.get()  critical { wait 1s } }\n"
+          "  task b { wait 100ms  stop }\n"
+          "}\n"
+          "never \"inside\" { any(c in client : c.inside) }\n"
+          "scenario s \"\" { latency 1s..1s }\n",
+        NULL, "inside", "p");
+}
+
+/* A handler that asks a ghost for it does something. */
+static void test_a_ghost_keeps_a_token_known(void **state) {
+  (void)state;
+  JUDGE("model m \"a token in a ghost alone\"\n"
+          "ghost var last : token?\n"
+          "ghost var doubles : 0..3\n"
+          "service s { \n"
+          " on put(k) { last = k }\n"
+          " on release(k) { if last == k { doubles += 1 } } }\n"
+          "server x : s\n"
+          "client[1] { var k : token\n"
+          " k = fresh\n"
+          " ask x.put(k)\n"
+          " tell x.release(k)\n"
+          " wait 5s..5s }\n"
+          "never \"two\" { doubles >= 1 }\n"
+          "scenario s \"\" { latency 0s..1s expect \"two\" broken }\n",
+        NULL, "two", "v");
+}
+
+/* Servers that are exchanged, with a cut each. */
+static void test_cuts_change_places_with_their_servers(void **state) {
+  (void)state;
+  JUDGE("model m \"cuts and symmetric servers\"\n"
+          "service s { var n : bool  on put() { n = true } }\n"
+          "server node[2] : s\n"
+          "client[1] { var k : 0..2\n"
+          " k = ask all node.put() within 1s count ok }\n"
+          "never \"two\" { count(n in node : n.n) == 1 and client[0].k == 1 }\n"
+          "scenario s \"\" { latency 0s..0s  2 cut of client from node for 0s..5s }\n",
+        NULL, "two", "v", "deadlock", "p");
+}
+
+/* A variable as an argument, read on a clock that is wrong from the beginning. */
+static void test_a_stamp_that_travels_meets_a_clock_that_is_off(void **state) {
+  (void)state;
+  JUDGE("model m \"a stamp variable as an argument\"\n"
+          "service s { var seen : stamp on wall  var old : bool\n"
+          " on put(t) { seen = t  if age(seen) >= 5s { old = true } } }\n"
+          "server x : s\n"
+          "client[1] { var t : stamp on wall\n"
+          " t = now\n"
+          " ask x.put(t) }\n"
+          "never \"old\" { x.old }\n"
+          "scenario s \"\" { latency 0s..1s  skew x by 10s }\n",
+        NULL, "old", "v");
+}
+
+/* Never another number. */
+static void test_a_number_without_room_is_a_finding(void **state) {
+  (void)state;
+  JUDGE("model m \"a number larger than a message's field\"\n"
+          "service s { var big : bool\n"
+          " on put(v) { if v > 200 { big = true } } }\n"
+          "server x : s\n"
+          "client[1] { var a : 0..9\n"
+          " a = 9\n"
+          " ask x.put(a * 50)\n"
+          " wait 1s }\n"
+          "never \"big\" { x.big }\n"
+          "scenario s \"\" { latency 0s..1s }\n",
+        "range", "big", "u");
+}
+
+/* They change places with clients and with servers. */
+static void test_ghosts_of_lock_arrays_of_exchanged_servers(void **state) {
+  (void)state;
+  JUDGE("model m \"lock arrays over clients in symmetric servers\"\n"
+          "service s { var owner[client] : token? = none lock\n"
+          " on put(k) { owner[caller] = k }\n"
+          " on free(c) { owner[c] = none } }\n"
+          "server node[2] : s\n"
+          "client[2] { var k : token  var n : 0..2\n"
+          " k = fresh\n"
+          " n = ask all node.put(k) within 1s count ok\n"
+          " critical { wait 1s..2s }\n"
+          " pick c in client\n"
+          " n = ask all node.free(c) within 1s count ok }\n"
+          "scenario s \"\" { latency 0s..0s  1 lost to node }\n",
+        NULL, "owner_release", "v", "mutual_exclusion", "v");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_an_ask_without_a_time_out_waits_for_ever_for_a_lost_message),
@@ -141,6 +275,14 @@ int main(void) {
       cmocka_unit_test(test_a_never_tells_the_tokens_of_two_servers_apart),
       cmocka_unit_test(test_rounds_end_the_clients),
       cmocka_unit_test(test_a_crash_takes_requests_on_their_way_with_it),
+      cmocka_unit_test(test_a_task_that_pauses_behind_a_look_acts_on_what_it_saw),
+      cmocka_unit_test(test_a_wait_that_was_over_stays_over_while_its_task_pauses),
+      cmocka_unit_test(test_stop_gives_up_the_calls_of_other_tasks),
+      cmocka_unit_test(test_a_ghost_keeps_a_token_known),
+      cmocka_unit_test(test_cuts_change_places_with_their_servers),
+      cmocka_unit_test(test_a_stamp_that_travels_meets_a_clock_that_is_off),
+      cmocka_unit_test(test_a_number_without_room_is_a_finding),
+      cmocka_unit_test(test_ghosts_of_lock_arrays_of_exchanged_servers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
