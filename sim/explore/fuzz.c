@@ -41,13 +41,20 @@ static void list_findings(Verification *verification, const Program *program, co
 
 /* --- properties ------------------------------------------------------------------------------------------------------ */
 
+static bool is_about(const World *world, const Expectation *expected, int32_t property) {
+  int32_t obtainable = property - (world_property_count(world) - world->program->obtainable_count);
+  if (expected->obtainable != NO_INDEX || obtainable >= 0) {
+    return expected->obtainable == obtainable;
+  }
+  return strcmp(world->property_names[property], expected->property) == 0;
+}
+
 static uint64_t claimed_broken(const World *world) {
   const Program *program = world->program;
   uint64_t wanted = 0;
   for (int32_t e = 0; e < program->expectation_count; e++) {
     for (int32_t p = 0; p < world_property_count(world) && !program->expectations[e].holds; p++) {
-      bool is_it = strcmp(world->property_names[p], program->expectations[e].property) == 0;
-      wanted |= is_it ? UINT64_C(1) << p : 0;
+      wanted |= is_about(world, &program->expectations[e], p) ? UINT64_C(1) << p : 0;
     }
   }
   return wanted;
@@ -89,8 +96,10 @@ static void decide(const FuzzOptions *options, const World *world, const RandomR
   PropertyResult *result = &fuzzing->verification->properties[property];
   const Find *find = &found->finds[property];
   result->name = g_strdup(world->property_names[property]);
-  result->is_never = property >= world->monitor_count;
-  if (!result->is_never && !world->monitors[property]->applicable(world->program)) {
+  int32_t obtainable = property - (world_property_count(world) - world->program->obtainable_count);
+  result->obtainable = obtainable >= 0 ? obtainable : NO_INDEX;
+  result->is_never = property >= world->monitor_count && obtainable < 0;
+  if (property < world->monitor_count && !world->monitors[property]->applicable(world->program)) {
     result->verdict = VERDICT_NOT_APPLICABLE;
   } else if (find->decisions != NULL) {
     fuzzing->found_in[property] = find->run + 1;

@@ -171,8 +171,8 @@ static int32_t first_planned(Walk *walk, int64_t *at_ns) {
     if (walk->planned_ns[i] == INT64_MAX || due->earliest_ns > walk->last_ns) {
       continue;
     }
-    int64_t to = due->latest_ns < walk->last_ns ? due->latest_ns : walk->last_ns;
-    int64_t instant = clamped(walk->planned_ns[i], due->earliest_ns, to);
+    /* What is planned for later than something else has to happen stays there: it is not first. */
+    int64_t instant = clamped(walk->planned_ns[i], due->earliest_ns, due->latest_ns);
     ties = instant < *at_ns ? 1 : ties + (instant == *at_ns);
     if (instant < *at_ns || (instant == *at_ns && rng_below(&walk->rng, ties) == 0)) {
       *at_ns = instant;

@@ -100,11 +100,11 @@ class Usage(Cli):
 
     def test_help_names_every_command_and_exit_code(self):
         text = self.run_program("--help", code=0).stdout
-        for word in ("check", "dump", "list", "new", "replay", "65", "130"):
+        for word in ("check", "dump", "fuzz", "list", "new", "replay", "simulate", "65", "130"):
             self.assertIn(word, text)
 
     def test_every_command_has_its_help(self):
-        for command in ("check", "dump", "list", "new", "replay"):
+        for command in ("check", "dump", "fuzz", "list", "new", "replay", "simulate"):
             done = self.run_program(command, "--help", code=0)
             self.assertIn("--json", done.stdout)
             self.assertEqual(done.stderr, "")
@@ -133,6 +133,109 @@ class Usage(Cli):
 
     def test_all_takes_no_model(self):
         self.check("--all", self.alone, code=64)
+
+
+class Fuzz(Cli):
+    def fuzz(self, *arguments, code):
+        return self.run_program("fuzz", *arguments, "--no-pictures", code=code)
+
+    def test_what_is_claimed_to_be_broken_is_found(self):
+        done = self.fuzz(self.no_lock, "honest", "--seed", "7", code=0)
+        self.assertRegex(done.stdout, r"mutual_exclusion +violated +0 faults.*broken: met")
+        self.assertIn("seed 0x7", done.stdout)
+
+    def test_a_broken_claim_is_not_met(self):
+        self.assertIn("NOT MET", self.fuzz(self.no_lock, "liar", "--seed", "7", code=1).stdout)
+
+    def test_without_claims_a_violation_is_1(self):
+        self.fuzz(self.no_lock, "silent", "--seed", "7", code=1)
+
+    def test_nothing_found_is_undecided_and_never_holds(self):
+        done = self.fuzz(self.alone, "--seed", "7", "--runs", "300", code=2)
+        self.assertRegex(done.stdout, r"mutual_exclusion +not violated +in 300 runs +holds: undecided")
+        self.assertIn("Again: --seed 0x7", done.stdout)
+        self.assertNotIn("proved ", done.stdout)
+        self.fuzz(self.alone, "--seed", "7", "--runs", "300", "--allow-undecided", code=0)
+
+    def test_the_trace_replays(self):
+        self.fuzz(self.no_lock, "honest", "--seed", "7", code=0)
+        trace = str(self.folder / "lockstep-out/no_lock/honest/mutual_exclusion.trace")
+        self.assertIn("the violation is reproduced", self.run_program("replay", trace, code=0).stdout)
+        record = json.loads((self.folder / "lockstep-out/no_lock/honest/run.json").read_text(encoding="utf-8"))
+        self.assertEqual(record["seed"], "0x7")
+        self.assertEqual(record["result"]["engine"], "random")
+
+    def test_same_seed_same_bytes_for_any_jobs(self):
+        once = self.fuzz("single_node", "pause", "--seed", "11", "--runs", "2000", "-j", "1", code=2).stdout
+        for jobs in ("2", "3"):
+            again = self.fuzz("single_node", "pause", "--seed", "0xb", "--runs", "2000", "-j", jobs, code=2).stdout
+            self.assertEqual(once, again)
+        other = self.fuzz("single_node", "pause", "--seed", "12", "--runs", "2000", code=2).stdout
+        self.assertNotEqual(once, other)
+
+    def test_a_new_seed_is_printed_and_repeats(self):
+        done = self.fuzz(self.no_lock, "honest", code=0)
+        seed = re.search(r"--seed (0x[0-9a-f]+)", done.stdout).group(1)
+        self.assertEqual(done.stdout, self.fuzz(self.no_lock, "honest", "--seed", seed, code=0).stdout)
+
+    def test_json(self):
+        done = self.fuzz(self.no_lock, "honest", "--seed", "7", "--json", code=0)
+        document = json.loads(done.stdout)
+        self.assertEqual(document["format"], "lockstep-fuzz/1")
+        scenario = document["scenarios"][0]
+        self.assertEqual(scenario["finds"][0]["property"], "mutual_exclusion")
+        self.assertEqual(scenario["result"]["properties"][0]["verdict"], "violated")
+
+    def test_a_time_limit_is_kept_and_said(self):
+        began = time.monotonic()
+        done = self.fuzz(self.alone, "--runs", "1G", "--timeout", "1s", code=2)
+        self.assertLess(time.monotonic() - began, 20)
+        self.assertIn("stopped before the end", done.stdout)
+
+    def test_wrong_words_are_wrong_usage(self):
+        for option in ("--seed=x", "--strategy=guess", "--runs=0", "--timeout=soon"):
+            self.assertIn(option.split("=")[0], self.fuzz(self.alone, option, code=64).stderr + "--strategy")
+
+
+class Simulate(Cli):
+    def simulate(self, *arguments, code=0):
+        return self.run_program("simulate", *arguments, code=code)
+
+    def figures(self, *arguments):
+        return json.loads(self.simulate(*arguments, "--json", "-q").stdout)["scenarios"][0]
+
+    def test_figures_have_intervals(self):
+        done = self.simulate("single_node", "calm", "--seed", "5", "--runs", "50")
+        self.assertRegex(done.stdout, r"runs that violate mutual_exclusion +0 of 50: 0 % \(95 %: 0 \.\. 7\.11 %\)")
+        self.assertRegex(done.stdout, r"time to acquire +p50 \d+\.\d\d ms, p99")
+
+    def test_same_seed_same_bytes_for_any_jobs(self):
+        outputs = {self.simulate("single_node", "pause", "--seed", "5", "--runs", "200", "-j", jobs).stdout
+                   for jobs in ("1", "2", "3")}
+        self.assertEqual(len(outputs), 1)
+
+    def test_distributions_are_used(self):
+        figures = self.figures("single_node", "calm", "--runs", "50", "--seed", "1", "--latency", "constant(3ms)")
+        self.assertAlmostEqual(figures["acquire_p50_ns"], 6e6, delta=1e5)
+        figures = self.figures("single_node", "calm", "--runs", "50", "--seed", "1", "--latency", "lognormal(1ms, 0.5)",
+                               "--pause", "every 10s for pareto(50ms, 1.5)")
+        self.assertGreater(figures["faults"], 50)
+
+    def test_an_empirical_distribution_comes_from_a_file(self):
+        path = self.write("delays.txt", "4ms\n\n4000us\n")
+        figures = self.figures("single_node", "calm", "--runs", "20", "--seed", "1", "--latency", f"empirical({path})")
+        self.assertAlmostEqual(figures["acquire_p99_ns"], 8e6, delta=1e5)
+        wrong = self.write("wrong.txt", "4ms\nsoon\n")
+        done = self.simulate("single_node", "calm", "--latency", f"empirical({wrong})", code=64)
+        self.assertIn("wrong.txt:2", done.stderr)
+
+    def test_precision_ends_it_early(self):
+        figures = self.figures("single_node", "calm", "--seed", "1", "--runs", "100k", "--precision", "0.03")
+        self.assertLess(figures["runs"], 300)
+
+    def test_wrong_words_are_wrong_usage(self):
+        for option in ("--latency=normal(1ms, 2)", "--latency=uniform(5ms, 1ms)", "--pause=often", "--precision=2", "--time=0"):
+            self.assertIn(option.split("=")[0], self.simulate(self.alone, option, code=64).stderr)
 
 
 class Models(Cli):

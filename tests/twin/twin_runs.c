@@ -27,8 +27,8 @@ static uint64_t random_next(void) { /* splitmix64 */
 }
 static int64_t random_below(int64_t end) { return (int64_t)(random_next() % (uint64_t)end); }
 
-static int32_t oracle(void *user, int32_t count) {
-  (void)user;
+static int32_t oracle(void *user, int32_t count, bool by_model) {
+  (void)user, (void)by_model;
   return random_below(3) ? 0 : (int32_t)random_below(count);
 }
 
