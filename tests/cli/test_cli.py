@@ -275,7 +275,7 @@ class Models(Cli):
     def test_list_names_shipped_models_by_family(self):
         text = self.run_program("list", code=0).stdout
         self.assertRegex(text, r"(?m)^Redis\n(  .*\n)*  redlock +\S.*\n(  .*\n)*  broken/naked_del +\S")
-        self.assertRegex(text, r"(?m)^shared memory\n  fischer +\S.*\n  broken/fischer_fast +\S")
+        self.assertRegex(text, r"(?m)^Shared memory\n  fischer +\S.*\n  broken/fischer_fast +\S")
 
     def test_list_takes_the_family_from_the_head_of_the_model(self):
         def with_line(name, line):

@@ -21,11 +21,11 @@ typedef struct Fixture {
 
 static void fixture_init(Fixture *fixture, Verdict first, Verdict second, const char *claimed, bool holds) {
   *fixture = (Fixture){0};
-  fixture->results[0] = (PropertyResult){.name = (char *)"mutual_exclusion", .verdict = first, .note = (char *)""};
-  fixture->results[1] = (PropertyResult){.name = (char *)"fencing", .verdict = second, .note = (char *)""};
+  fixture->results[0] = (PropertyResult){.name = (char *)"mutual_exclusion", .verdict = first, .obtainable = NO_INDEX, .note = (char *)""};
+  fixture->results[1] = (PropertyResult){.name = (char *)"fencing", .verdict = second, .obtainable = NO_INDEX, .note = (char *)""};
   fixture->verification.properties = fixture->results;
   fixture->verification.property_count = PROPERTIES;
-  fixture->expectation = (Expectation){.property = (char *)claimed, .holds = holds};
+  fixture->expectation = (Expectation){.property = (char *)claimed, .holds = holds, .obtainable = NO_INDEX};
   fixture->program.expectations = &fixture->expectation;
   fixture->program.expectation_count = claimed ? 1 : 0;
 }
@@ -114,7 +114,7 @@ static void test_a_property_has_its_own_claim_before_all(void **state) {
   (void)state;
   Fixture fixture;
   fixture_init(&fixture, VERDICT_PROVED, VERDICT_VIOLATED, "all", true);
-  Expectation both[] = {fixture.expectation, {.property = (char *)"fencing", .holds = false}};
+  Expectation both[] = {fixture.expectation, {.property = (char *)"fencing", .holds = false, .obtainable = NO_INDEX}};
   fixture.program.expectations = both;
   fixture.program.expectation_count = 2;
   assert_int_equal(judge(&fixture), EXIT_MET);
