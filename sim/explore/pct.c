@@ -96,5 +96,5 @@ static bool decide(void *self, Walk *walk, Decision *decision) {
 }
 
 const Strategy strategy_pct = {
-    .name = "pct", .text = "priorities with change points", .share = 2, .new = new, .free = free, .forget = forget,
+    .name = "pct", .text = "priorities with change points", .share = 1, .new = new, .free = free, .forget = forget,
     .begin = begin, .decide = decide};

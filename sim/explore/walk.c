@@ -83,6 +83,9 @@ static int64_t open_end(Walk *walk, int64_t from, Timing timing) {
   if (timing == TIMING_BOUNDARY) {
     return from + (rng_one_in(&walk->rng, 2) ? 0 : length + 1);
   }
+  if (timing == TIMING_EDGE) {
+    return from + length;
+  }
   return from + (timing == TIMING_EARLY ? 0 : length + (int64_t)rng_below(&walk->rng, (uint64_t)length));
 }
 
@@ -97,6 +100,7 @@ static int64_t plan(Walk *walk, const Due *due) {
   to = to < from ? from : to;
   switch (timing) {
   case TIMING_EARLY: return from;
+  case TIMING_EDGE: return rng_one_in(&walk->rng, 2) ? from : to;
   case TIMING_LATE: return to;
   case TIMING_BOUNDARY: return clamped(boundary_instant(walk, due, from, to), from, to);
   default: return rng_between(&walk->rng, from, to);
@@ -171,8 +175,10 @@ static int32_t first_planned(Walk *walk, int64_t *at_ns) {
     if (walk->planned_ns[i] == INT64_MAX || due->earliest_ns > walk->last_ns) {
       continue;
     }
-    /* What is planned for later than something else has to happen stays there: it is not first. */
-    int64_t instant = clamped(walk->planned_ns[i], due->earliest_ns, due->latest_ns);
+    /* What is planned for later than something else has to happen stays there, and is not first; or it happens right
+     * then, so that the two meet. */
+    bool meets = walk->temper.meets_deadlines && walk->last_ns < due->latest_ns;
+    int64_t instant = clamped(walk->planned_ns[i], due->earliest_ns, meets ? walk->last_ns : due->latest_ns);
     ties = instant < *at_ns ? 1 : ties + (instant == *at_ns);
     if (instant < *at_ns || (instant == *at_ns && rng_below(&walk->rng, ties) == 0)) {
       *at_ns = instant;
@@ -201,6 +207,7 @@ void walk_vary(Walk *walk) {
   Temper *temper = &walk->temper;
   temper->length = walk->decision_max >> rng_below(&walk->rng, 4);
   temper->only_inside = rng_one_in(&walk->rng, 2);
+  temper->meets_deadlines = !rng_one_in(&walk->rng, 4);
   if (temper->only_inside) {
     temper->choice_one_in = temper->choice_one_in > 0 ? (uint32_t)rng_between(&walk->rng, 2, 5) : 0;
     temper->strike_one_in = temper->strike_one_in > 1 ? (uint32_t)rng_between(&walk->rng, 3, 12) : temper->strike_one_in;

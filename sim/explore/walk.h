@@ -18,6 +18,7 @@ typedef struct Decision {
 typedef enum Timing {
   TIMING_UNIFORM,  /* anywhere in the window */
   TIMING_BOUNDARY, /* just under, at or just over the ends of windows and what stamps are compared with */
+  TIMING_EDGE,     /* exactly at one of the two ends: much meets at one instant */
   TIMING_EARLY,    /* as soon as it may */
   TIMING_LATE,     /* as late as it may */
   TIMING_COUNT
@@ -31,6 +32,7 @@ typedef struct Temper {
   uint32_t choice_one_in;   /* a fault inside a step, at each point where one may strike; 0: never */
   uint64_t faults_off;      /* bit set of the scenario's faults that stay away */
   bool only_inside;         /* faults strike only while some client is in its critical section */
+  bool meets_deadlines;     /* what is planned for later happens when something else has to: much at one instant */
   int32_t length;           /* of the run, in decisions; 0: as many as are allowed */
 } Temper;
 

