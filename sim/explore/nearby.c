@@ -2,7 +2,8 @@
 
 #include "explore/shrink.h"
 
-enum { SHRINKS_MAX = 100, LONGER_MAX = 4 };
+/* A run that is still long was hard to shrink: what is near it would be as hard. */
+enum { SHRINKS_MAX = 100, LONGER_MAX = 4, LENGTH_MAX = 80 };
 
 typedef struct Nearby {
   const World *world;
@@ -81,7 +82,7 @@ static void run_once(Nearby *nearby, uint64_t seed) {
 }
 
 void shrink_nearby(const World *world, Shrunk *shrunk, int32_t property, uint64_t seed, int32_t runs) {
-  if (shrunk->decisions == NULL) {
+  if (shrunk->decisions == NULL || shrunk->count > LENGTH_MAX) {
     return;
   }
   Nearby nearby = {world, shrunk, walk_new(world, shrunk->count + LONGER_MAX), property, 0};

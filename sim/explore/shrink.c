@@ -332,15 +332,24 @@ static bool belongs_to(const Shrinker *shrinker, const Move *move, int32_t clien
   return process_of(shrinker, &move->action) == client;
 }
 
-/* All of a client's moves between the beginnings of two of its attempts: it comes to the later one at once. */
-static bool without_attempts(Shrinker *shrinker, int32_t client, int32_t from, int32_t to) {
+/* Without a client's moves between the beginnings of two of its attempts: it comes to the later one at once, either when
+ * the earlier one began, or (`waits`) when the later one did. */
+static bool cut_attempts(Shrinker *shrinker, int32_t client, int32_t from, int32_t to, bool waits) {
   shrinker->trial.count = 0;
   for (int32_t i = 0; i < shrinker->best.count; i++) {
-    if (i <= from || i > to || !belongs_to(shrinker, &shrinker->best.items[i], client)) {
+    bool moved = waits && i == from;
+    if (!moved && (i <= from || i > to || !belongs_to(shrinker, &shrinker->best.items[i], client))) {
       trial_append(shrinker, &shrinker->best.items[i]);
+    }
+    if (waits && i == to && from >= 0) {
+      trial_append(shrinker, &shrinker->best.items[from]);
     }
   }
   return try_trial(shrinker);
+}
+
+static bool without_attempts(Shrinker *shrinker, int32_t client, int32_t from, int32_t to) {
+  return cut_attempts(shrinker, client, from, to, false) || cut_attempts(shrinker, client, from, to, true);
 }
 
 static int32_t next_attempt(const Shrinker *shrinker, int32_t client, int32_t from) {
@@ -379,7 +388,9 @@ static bool drop_attempts_of(Shrinker *shrinker, int32_t client) {
   return any;
 }
 
-static bool drop_client(Shrinker *shrinker, int32_t client) { return without_attempts(shrinker, client, -1, shrinker->best.count); }
+static bool drop_client(Shrinker *shrinker, int32_t client) {
+  return cut_attempts(shrinker, client, -1, shrinker->best.count, false);
+}
 
 /* Rounds of several clients that depend on each other go together: each client comes to its next attempt at once, or to
  * its last one. */
