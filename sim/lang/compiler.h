@@ -2,13 +2,8 @@
  *
  * compile.c is the door and the order of the work; declare.c knows variables, services and notices; resolve.c names and
  * constants; code.c emits instructions; code_expr.c, code_array.c, code_message.c, code_stmt.c and code_loop.c translate
-<<<<<<< HEAD
- * expressions, elements of arrays, messages, statements and loops; fault.c and scenario.c the scenario; liveness.c
- * looks at the finished code.
-=======
  * expressions, elements of arrays, messages, statements and loops; fault.c and scenario.c the scenario; liveness.c looks at the
  * finished code.
->>>>>>> main
  */
 #ifndef LOCKSTEP_LANG_COMPILER_H
 #define LOCKSTEP_LANG_COMPILER_H
