@@ -237,16 +237,66 @@ static bool is_name(const Expr *expr, const char *name) {
   return expr != NULL && expr->kind == EXPR_NAME && strcmp(expr->name.text, name) == 0;
 }
 
-/* Whether the copies of the body for one process and for another may change places: each only sends messages and changes
- * the element of its own process. */
-static bool is_even_handed(const Block *body, const char *process) {
+static bool is_change(const Stmt *stmt) {
+  return stmt->kind == STMT_ASSIGN || stmt->kind == STMT_ADD || stmt->kind == STMT_SUB || stmt->kind == STMT_TIMER_IN ||
+         stmt->kind == STMT_TIMER_OFF;
+}
+
+/* Whether the block changes (an element of) the variable or timer. */
+static bool changes(const Block *block, const char *name) {
+  for (int32_t i = 0; i < block->count; i++) {
+    const Stmt *stmt = block->items[i];
+    if ((is_change(stmt) && strcmp(stmt->targets[0].text, name) == 0) || changes(&stmt->body, name) ||
+        changes(&stmt->other, name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Whether an expression reads nothing that another copy of the loop's body has changed before, and draws no number. */
+static bool reads_its_own(const Expr *expr, const Block *loop, const char *process) {
+  if (expr == NULL) {
+    return true;
+  }
+  switch (expr->kind) {
+  case EXPR_NAME:
+    return !changes(loop, expr->name.text);
+  case EXPR_ARMED:
+    return !changes(loop, expr->name.text) || is_name(expr->left, process);
+  case EXPR_INDEX:
+    if (expr->left->kind == EXPR_NAME && is_name(expr->right, process)) {
+      return true;
+    }
+    break;
+  case EXPR_NEXT:
+    return false;
+  default:
+    break;
+  }
+  return reads_its_own(expr->left, loop, process) && reads_its_own(expr->right, loop, process) &&
+         reads_its_own(expr->third, loop, process);
+}
+
+/* A message to the process itself: those of two copies travel on two connections. */
+static bool tells_its_own(const Call *call, const Block *loop, const char *process) {
+  bool is_own = !call->to_all && is_name(call->target, process);
+  for (int32_t a = 0; a < call->arg_count && is_own; a++) {
+    is_own = reads_its_own(call->args[a], loop, process);
+  }
+  return is_own;
+}
+
+/* Whether the copies of the body for one process and for another may change places: each only tells its own process
+ * something and changes the elements of its own process, and none reads what another one changes. */
+static bool is_even_handed(const Block *body, const Block *loop, const char *process) {
   for (int32_t i = 0; i < body->count; i++) {
     const Stmt *stmt = body->items[i];
-    bool is_own = stmt->target_count == 1 && stmt->indices != NULL && is_name(stmt->indices[0], process);
-    bool changes = stmt->kind == STMT_ASSIGN || stmt->kind == STMT_ADD || stmt->kind == STMT_SUB || stmt->kind == STMT_TIMER_IN ||
-                   stmt->kind == STMT_TIMER_OFF;
-    bool is_if = stmt->kind == STMT_IF && is_even_handed(&stmt->body, process) && is_even_handed(&stmt->other, process);
-    if (stmt->kind != STMT_TELL && !(changes && is_own) && !is_if && stmt->kind != STMT_CONTINUE) {
+    bool is_own = is_change(stmt) && stmt->target_count == 1 && stmt->indices != NULL && is_name(stmt->indices[0], process);
+    bool is_if = stmt->kind == STMT_IF && is_even_handed(&stmt->body, loop, process) &&
+                 is_even_handed(&stmt->other, loop, process);
+    bool is_tell = stmt->kind == STMT_TELL && tells_its_own(stmt->call, loop, process);
+    if ((!is_own && !is_if && !is_tell && stmt->kind != STMT_CONTINUE) || !reads_its_own(stmt->value, loop, process)) {
       return false;
     }
   }
@@ -258,7 +308,7 @@ static void code_for_at_once(Compiler *c, const Stmt *stmt) {
   if (!code_range(c, stmt->value, stmt->high, "what a `for` ranges over", &copies.range)) {
     return;
   }
-  if (copies.range.first.sort != SORT_INT && !is_even_handed(&stmt->body, stmt->targets[0].text)) {
+  if (copies.range.first.sort != SORT_INT && !is_even_handed(&stmt->body, &stmt->body, stmt->targets[0].text)) {
     Constant processes = copies.range.first;
     processes.count = copies.range.count;
     compiler_tell_apart(c, processes, stmt->value->span);

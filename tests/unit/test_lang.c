@@ -419,6 +419,34 @@ static void test_an_until_without_ages_is_a_block_of_its_own(void **state) {
   shipped_close(&model);
 }
 
+/* A proof that exchanges clients would leave out what only the second one meets. */
+static void test_a_loop_over_clients_whose_order_matters_breaks_the_symmetry(void **state) {
+  (void)state;
+  static const struct {
+    const char *loop;
+    bool is_symmetric;
+  } cases[] = {
+      {"for c in client { has[c] = false }", true},
+      {"for c in client { if has[c] { has[c] = false  tell c.gone() } }", true},
+      {"for c in client { if not any(d in client : has[d]) { has[c] = true } }", false},
+      {"for c in client { has[c] = has[caller] }", false},
+      {"for c in client { tell x.put(c) }", false},
+      {"for c in client { number[c] = next last }", false},
+      {"for c in client { if has[c] { reply ok } }", false},
+  };
+  for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *text = g_strdup_printf(
+        "model m \"\"\nservice log { on put(c) { } }\n"
+        "service s { var has[client] : bool  var number[client] : ticket  var last : ticket\n on go() { %s } }\n"
+        "server y : s\nserver x : log\nclient[2] { on gone() { }\n loop { ask y.go()  ask x.put(me)  wait 1s } }\n"
+        "scenario s { latency 0s..1s }\n",
+        cases[i].loop);
+    Shipped model = shipped_text(text, "s", NULL);
+    assert_int_equal(model.program->clients_symmetric[0], cases[i].is_symmetric);
+    shipped_close(&model);
+  }
+}
+
 static void test_a_client_that_is_named_breaks_the_symmetry(void **state) {
   (void)state;
   Shipped model = small("client[2] { wait 1s\n if me == 0 { wait 1s } }", "");
@@ -745,6 +773,7 @@ int main(void) {
       cmocka_unit_test(test_a_round_may_wait_in_a_parallel_ask),
       cmocka_unit_test(test_calls_that_differ_make_a_parameter_dynamic),
       cmocka_unit_test(test_an_until_without_ages_is_a_block_of_its_own),
+      cmocka_unit_test(test_a_loop_over_clients_whose_order_matters_breaks_the_symmetry),
       cmocka_unit_test(test_a_client_that_is_named_breaks_the_symmetry),
       cmocka_unit_test(test_what_a_never_reads_is_always_live),
       cmocka_unit_test(test_clients_of_a_scenario_win_over_the_declaration),

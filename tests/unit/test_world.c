@@ -265,6 +265,28 @@ static void test_ghosts_of_lock_arrays_of_exchanged_servers(void **state) {
         NULL, "owner_release", "v", "mutual_exclusion", "v");
 }
 
+/* Messages to one server have the order of the loop, which is that of the clients. */
+static void test_a_loop_that_serves_one_client_before_the_other_tells_them_apart(void **state) {
+  (void)state;
+  JUDGE("model m \"messages to one server, in the order of the loop\"\n"
+          "service log { var first : client? = none\n"
+          " on put(c) { if first == none { first = c } }\n"
+          " on mine(c) { reply first == c } }\n"
+          "service s { var used : bool\n"
+          " on go() { if used { reply late }  used = true\n"
+          "  for c in client { tell book.put(c) }\n"
+          "  reply ok } }\n"
+          "server x : s\n"
+          "server book : log\n"
+          "client[2] { var r : reply  var mine : reply\n"
+          " r = ask x.go()\n"
+          " if r == ok { wait 5s  mine = ask book.mine(me) } }\n"
+          "never \"mine\" { any(c in client : c.mine == true) }\n"
+          "never \"not mine\" { any(c in client : c.mine == false) }\n"
+          "scenario s \"\" { latency 0s..1s }\n",
+        "symmetry", "mine", "v", "not mine", "v");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_an_ask_without_a_time_out_waits_for_ever_for_a_lost_message),
@@ -283,6 +305,7 @@ int main(void) {
       cmocka_unit_test(test_a_stamp_that_travels_meets_a_clock_that_is_off),
       cmocka_unit_test(test_a_number_without_room_is_a_finding),
       cmocka_unit_test(test_ghosts_of_lock_arrays_of_exchanged_servers),
+      cmocka_unit_test(test_a_loop_that_serves_one_client_before_the_other_tells_them_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
