@@ -15,7 +15,7 @@ void json_set_string(JsonBuilder *builder, const char *name, const char *value) 
   }
 }
 
-static void set_count(JsonBuilder *builder, const char *name, uint64_t value) {
+void json_set_count(JsonBuilder *builder, const char *name, uint64_t value) {
   json_builder_set_member_name(builder, name);
   json_builder_add_int_value(builder, (gint64)value);
 }
@@ -46,7 +46,7 @@ static void add_cost(JsonBuilder *builder, const Claim *claim) {
   };
   for (size_t i = 0; i < G_N_ELEMENTS(figures); i++) {
     if (is_violated) {
-      set_count(builder, figures[i].name, figures[i].value);
+      json_set_count(builder, figures[i].name, figures[i].value);
     } else {
       json_set_string(builder, figures[i].name, NULL);
     }
@@ -61,9 +61,9 @@ static void add_less(JsonBuilder *builder, const Less *less) {
   }
   json_builder_begin_object(builder);
   json_set_string(builder, "text", less->text);
-  set_count(builder, "enough_us", (uint64_t)less->enough_us);
+  json_set_count(builder, "enough_us", (uint64_t)less->enough_us);
   if (less->proved_us >= 0) {
-    set_count(builder, "proved_us", (uint64_t)less->proved_us);
+    json_set_count(builder, "proved_us", (uint64_t)less->proved_us);
   } else {
     json_set_string(builder, "proved_us", NULL);
   }
@@ -91,8 +91,8 @@ static void add_warning(JsonBuilder *builder, const Warning *warning) {
   json_set_string(builder, "text", warning->text);
   json_set_string(builder, "file", warning->file);
   if (warning->file) {
-    set_count(builder, "line", warning->line);
-    set_count(builder, "column", warning->column);
+    json_set_count(builder, "line", warning->line);
+    json_set_count(builder, "column", warning->column);
   }
   json_builder_end_object(builder);
 }
@@ -116,10 +116,10 @@ static void add_findings(JsonBuilder *builder, const Outcome *outcome) {
 static void add_states(JsonBuilder *builder, const Verification *verification) {
   json_builder_set_member_name(builder, "states");
   json_builder_begin_object(builder);
-  set_count(builder, "discrete", verification->discrete);
-  set_count(builder, "zones", verification->zones);
-  set_count(builder, "expanded", verification->expanded);
-  set_count(builder, "transitions", verification->transitions);
+  json_set_count(builder, "discrete", verification->discrete);
+  json_set_count(builder, "zones", verification->zones);
+  json_set_count(builder, "expanded", verification->expanded);
+  json_set_count(builder, "transitions", verification->transitions);
   json_builder_end_object(builder);
 }
 
@@ -156,7 +156,7 @@ void result_json_scenario(JsonBuilder *builder, const Outcome *outcome) {
   json_set_string(builder, "stopped_by", stop_name(outcome->verification->stopped));
   json_builder_set_member_name(builder, "seconds");
   json_builder_add_double_value(builder, outcome->seconds);
-  set_count(builder, "peak_bytes", outcome->verification->peak_bytes);
+  json_set_count(builder, "peak_bytes", outcome->verification->peak_bytes);
   add_findings(builder, outcome);
   json_builder_end_object(builder);
 }

@@ -19,6 +19,7 @@ void result_json_document(JsonBuilder *builder, const char *model, const GPtrArr
 
 /* `value` may be NULL. */
 void json_set_string(JsonBuilder *builder, const char *name, const char *value);
+void json_set_count(JsonBuilder *builder, const char *name, uint64_t value);
 /* What was built, with a line feed at the end; caller frees. */
 char *json_text(JsonBuilder *builder, bool pretty);
 /* … on standard output. */

@@ -193,11 +193,6 @@ static void print_figures(const World *world, const Simulation *sum) {
   fflush(stdout);
 }
 
-static void set_count(JsonBuilder *builder, const char *name, uint64_t value) {
-  json_builder_set_member_name(builder, name);
-  json_builder_add_int_value(builder, (gint64)value);
-}
-
 static void set_number(JsonBuilder *builder, const char *name, double value) {
   json_builder_set_member_name(builder, name);
   json_builder_add_double_value(builder, value);
@@ -207,8 +202,8 @@ static void add_rate(JsonBuilder *builder, const Rate *rate) {
   Interval interval = interval_of_rate(rate->hits, rate->trials, STATISTICS_CONFIDENCE);
   json_builder_begin_object(builder);
   json_set_string(builder, "name", rate->json);
-  set_count(builder, "hits", rate->hits);
-  set_count(builder, "trials", rate->trials);
+  json_set_count(builder, "hits", rate->hits);
+  json_set_count(builder, "trials", rate->trials);
   set_number(builder, "low", interval.low);
   set_number(builder, "high", interval.high);
   json_builder_end_object(builder);
@@ -223,7 +218,7 @@ static void add_figures(JsonBuilder *builder, const World *world, const Simulati
       {"lost_updates", violations_of(world, sum, "lost_update")}, {"writes", sum->commits}, {"rejected", sum->rejected},
       {"faults", sum->faults}, {"cut_short", sum->cut_short}};
   for (size_t i = 0; i < G_N_ELEMENTS(counts); i++) {
-    set_count(builder, counts[i].name, counts[i].value);
+    json_set_count(builder, counts[i].name, counts[i].value);
   }
   set_number(builder, "simulated_s", (double)sum->time_ns / 1e9);
   set_number(builder, "without_holder_s", (double)sum->free_ns / 1e9);
@@ -283,7 +278,7 @@ static void begin_document(Simulate *self, const ModelFile *file, JsonBuilder *b
   json_set_string(builder, "version", LOCKSTEP_VERSION);
   json_set_string(builder, "model", file->name);
   json_set_string(builder, "seed", self->seed_text);
-  set_count(builder, "rng", RNG_VERSION);
+  json_set_count(builder, "rng", RNG_VERSION);
   json_builder_set_member_name(builder, "scenarios");
   json_builder_begin_array(builder);
 }

@@ -197,6 +197,15 @@ static bool ranges_over_list(Compiler *c, const Stmt *stmt) {
   return stmt->high == NULL && symbol != NULL && symbol->kind == SYMBOL_LIST && compiler_fold(c, over, &folded) == FOLD_NO;
 }
 
+/* The counter goes on to the next value, and round again. */
+static void code_next_round(Compiler *c, const Symbol *counter, int32_t head, Span span) {
+  code_emit(c, OP_LOAD, counter->index, 0, span);
+  code_push(c, SORT_INT, 1, span);
+  code_emit(c, OP_ADD, 0, 0, span);
+  code_store(c, counter, span);
+  code_emit(c, OP_JUMP, 0, head, span);
+}
+
 /* for n in lists[me] */
 static void code_for_list(Compiler *c, const Stmt *stmt) {
   const ServerList *list;
@@ -224,11 +233,7 @@ static void code_for_list(Compiler *c, const Stmt *stmt) {
   code_emit(c, OP_ADD, 0, 0, span);
   code_emit(c, OP_EQ, 0, 0, span);
   code_jump(c, OP_JUMP_IF, &loop.breaks, span);
-  code_emit(c, OP_LOAD, counter.index, 0, span);
-  code_push(c, SORT_INT, 1, span);
-  code_emit(c, OP_ADD, 0, 0, span);
-  code_store(c, &counter, span);
-  code_emit(c, OP_JUMP, 0, head, span);
+  code_next_round(c, &counter, head, span);
   loop_close(c, &loop);
   scope_close(c, mark);
 }
@@ -344,11 +349,7 @@ void code_for(Compiler *c, const Stmt *stmt) {
     code_push(c, type.sort, type.hi, span);
     code_emit(c, OP_EQ, 0, 0, span);
     code_jump(c, OP_JUMP_IF, &loop.breaks, span);
-    code_emit(c, OP_LOAD, counter.index, 0, span);
-    code_push(c, SORT_INT, 1, span);
-    code_emit(c, OP_ADD, 0, 0, span);
-    code_store(c, &counter, span);
-    code_emit(c, OP_JUMP, 0, head, span);
+    code_next_round(c, &counter, head, span);
   }
   loop_close(c, &loop);
   scope_close(c, mark);

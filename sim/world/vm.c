@@ -323,10 +323,18 @@ static void compare_value_age(Machine *machine, const Instr *instr) {
   push_comparison(machine, instr, step->process, stamp_is_below(step, stamp, bound_us, step->process));
 }
 
-static void take_arguments(Machine *machine, const Instr *instr, Value *arguments) {
+/* Pops the arguments of a message, and whom it goes to below them; false after a finding. */
+static bool take_message(Machine *machine, const Instr *instr, Value *arguments, Sort receiver_sort, int32_t *receiver) {
   Step *step = machine->step;
   step->stack_count -= instr->count;
   memcpy(arguments, &step->stack[step->stack_count], instr->count * sizeof(Value));
+  Value to = pop(machine);
+  *receiver = to.number - 1;
+  if (to.sort != (Cell)receiver_sort) {
+    fail(machine, PROBLEM_VALUE);
+    return false;
+  }
+  return true;
 }
 
 static void rest_here(Machine *machine, bool timed) {
@@ -346,15 +354,13 @@ static bool is_bounded(const Step *step, const Instr *instr) {
 static void call(Machine *machine, const Instr *instr) {
   Step *step = machine->step;
   Value arguments[PROGRAM_ARGS_MAX];
-  take_arguments(machine, instr, arguments);
-  Value server = pop(machine);
-  if (server.sort != SORT_SERVER) {
-    fail(machine, PROBLEM_VALUE);
+  int32_t server;
+  if (!take_message(machine, instr, arguments, SORT_SERVER, &server)) {
     return;
   }
   bool asks = instr->op == OP_ASK, by_server = step->server >= 0;
   Envelope envelope = {.kind = asks ? MESSAGE_ASK : MESSAGE_TELL, .client = by_server ? -1 : step->process,
-                       .server = server.number - 1, .peer = by_server ? step->server : -1, .handler = instr->index,
+                       .server = server, .peer = by_server ? step->server : -1, .handler = instr->index,
                        .task = asks ? step->task : 0, .values = arguments, .value_count = instr->count,
                        .pc = machine->pc};
   step_send(step, &envelope);
@@ -367,17 +373,15 @@ static void call_all(Machine *machine, const Instr *instr) {
   Step *step = machine->step;
   const Parallel *parallel = &step->world->program->parallels[instr->index];
   Value arguments[PROGRAM_ARGS_MAX];
-  take_arguments(machine, instr, arguments);
-  Value first = pop(machine);
-  if (first.sort != SORT_SERVER) {
-    fail(machine, PROBLEM_VALUE);
+  int32_t first;
+  if (!take_message(machine, instr, arguments, SORT_SERVER, &first)) {
     return;
   }
   Cell *task = state_task(&step->world->layout, step->state, step->process, step->task);
   task[TASK_AWAITED] = parallel->count;
   task[TASK_COUNTED] = 0;
   for (int32_t i = 0; i < parallel->count; i++) {
-    Envelope envelope = {.kind = MESSAGE_ASK, .client = step->process, .server = first.number - 1 + i, .peer = -1,
+    Envelope envelope = {.kind = MESSAGE_ASK, .client = step->process, .server = first + i, .peer = -1,
                          .handler = parallel->handler, .task = step->task, .values = arguments,
                          .value_count = instr->count, .pc = machine->pc};
     step_send(step, &envelope);
@@ -388,13 +392,11 @@ static void call_all(Machine *machine, const Instr *instr) {
 static void notify(Machine *machine, const Instr *instr) {
   Step *step = machine->step;
   Value arguments[PROGRAM_ARGS_MAX];
-  take_arguments(machine, instr, arguments);
-  Value client = pop(machine);
-  if (client.sort != SORT_CLIENT) {
-    fail(machine, PROBLEM_VALUE);
+  int32_t client;
+  if (!take_message(machine, instr, arguments, SORT_CLIENT, &client)) {
     return;
   }
-  Envelope envelope = {.kind = MESSAGE_NOTICE, .client = client.number - 1, .server = step->server, .peer = -1,
+  Envelope envelope = {.kind = MESSAGE_NOTICE, .client = client, .server = step->server, .peer = -1,
                        .handler = instr->index, .values = arguments, .value_count = instr->count, .pc = machine->pc};
   step_send(step, &envelope);
 }
