@@ -22,12 +22,11 @@ static void say(FuzzWatch *watch, const char *line) {
     return;
   }
   if (watch->is_terminal) {
-    g_autofree char *clipped = terminal_clip(STDERR_FILENO, line);
-    fprintf(stderr, "\r%s\033[K", clipped);
+    terminal_row(line);
   } else {
     fprintf(stderr, "%s\n", line);
+    fflush(stderr);
   }
-  fflush(stderr);
   watch->line_is_open = watch->is_terminal;
 }
 
@@ -73,7 +72,7 @@ void fuzz_watch_shrinking(void *user, const char *property) {
 
 void fuzz_watch_end(FuzzWatch *watch) {
   if (watch->line_is_open) {
-    fputs("\r\033[K", stderr);
+    terminal_row("");
     watch->line_is_open = false;
   }
   double seconds = (double)(g_get_monotonic_time() - watch->began_us) / (double)SECOND_US;

@@ -36,9 +36,7 @@ static void say_progress(const Crew *crew) {
       g_string_append_printf(line, " %s", crew->workers[i].result.model);
     }
   }
-  g_autofree char *clipped = terminal_clip(STDERR_FILENO, line->str);
-  fprintf(stderr, "\r%s\033[K", crew->running ? clipped : "");
-  fflush(stderr);
+  terminal_row(crew->running ? line->str : "");
   g_string_free(line, TRUE);
 }
 
@@ -52,7 +50,7 @@ static void on_child(void *user) {
 static void hand_out(Crew *crew) {
   for (; crew->handed_out < crew->started && crew->workers[crew->handed_out].has_ended; crew->handed_out++) {
     if (!crew->sweep->quiet && isatty(STDERR_FILENO)) {
-      fputs("\r\033[K", stderr);
+      terminal_row("");
     }
     crew->sweep->sink(crew->sweep->user, &crew->workers[crew->handed_out].result);
     fflush(stdout);

@@ -1,5 +1,6 @@
 #include "cli/terminal.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -33,9 +34,11 @@ char *terminal_ink(bool colour, Ink ink, const char *text, int width) {
   return g_strconcat("\033[", ink_codes[ink], "m", text, "\033[0m", padding, NULL);
 }
 
-char *terminal_clip(int descriptor, const char *line) {
+void terminal_row(const char *line) {
   struct winsize size;
-  bool is_known = ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
-  return is_known && g_utf8_strlen(line, -1) >= size.ws_col ? g_utf8_substring(line, 0, size.ws_col - 1)
-                                                            : g_strdup(line);
+  bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  bool is_too_long = is_known && g_utf8_strlen(line, -1) >= size.ws_col;
+  g_autofree char *clipped = is_too_long ? g_utf8_substring(line, 0, size.ws_col - 1) : g_strdup(line);
+  fprintf(stderr, "\r%s\033[K", clipped);
+  fflush(stderr);
 }

@@ -59,12 +59,11 @@ static char *line_text(const Watch *watch, const Progress *progress, gint64 now_
 static void say(Watch *watch, const Progress *progress, gint64 now_us) {
   g_autofree char *line = line_text(watch, progress, now_us);
   if (watch->is_terminal) {
-    g_autofree char *clipped = terminal_clip(STDERR_FILENO, line);
-    fprintf(stderr, "\r%s\033[K", clipped);
+    terminal_row(line);
   } else {
     fprintf(stderr, "%s\n", line);
+    fflush(stderr);
   }
-  fflush(stderr);
   watch->line_is_open = watch->is_terminal;
   watch->said_us = now_us;
   watch->said_expanded = progress->expanded;
@@ -89,7 +88,7 @@ StopReason watch_tick(void *user, const Progress *progress) {
 
 double watch_end(Watch *watch) {
   if (watch->line_is_open) {
-    fputs("\r\033[K", stderr);
+    terminal_row("");
     watch->line_is_open = false;
   }
   g_clear_pointer(&watch->title, g_free);
