@@ -1,9 +1,13 @@
 #include "properties/property.h"
 #include "world/step.h"
 
-static bool applicable(const Program *program) { return program->client_count > 0; }
+static bool applicable(const Program *program) {
+  return program->client_count > 0;
+}
 
-static bool violated_by(const World *world, const State *state) { return step_is_stuck(world, state); }
+static bool violated_by(const World *world, const State *state) {
+  return step_is_stuck(world, state);
+}
 
 const Monitor monitor_deadlock = {
     .name = "deadlock",

@@ -16,7 +16,9 @@ static bool applicable(const Program *program) {
 }
 
 /* An attempt is forgotten when it can no longer commit: there are never many at a time. */
-static int32_t slot_count(const World *world) { return world->program->client_count + 4; }
+static int32_t slot_count(const World *world) {
+  return world->program->client_count + 4;
+}
 
 static void declare(World *world, int32_t monitor) {
   for (int32_t s = 0; s < world->program->server_count; s++) {

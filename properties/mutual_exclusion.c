@@ -1,7 +1,9 @@
 #include "properties/property.h"
 #include "world/world.h"
 
-static bool applicable(const Program *program) { return program->critical_count > 0; }
+static bool applicable(const Program *program) {
+  return program->critical_count > 0;
+}
 
 static bool same_resource(const Cell *a, const Cell *b) {
   return a[TASK_RESOURCE_SORT] == b[TASK_RESOURCE_SORT] && a[TASK_RESOURCE] == b[TASK_RESOURCE];

@@ -64,7 +64,8 @@ static int event(const World *world, int32_t monitor, State *state, const Event 
 static void settle(const World *world, int32_t monitor, State *state) {
   for (int32_t s = 0; s < world->program->server_count; s++) {
     int32_t first = world->ghost_cell[monitor][s];
-    int32_t count = first == NO_INDEX ? 0 : lock_count(world_service(world, s), world_service(world, s)->variable_count);
+    int32_t count =
+        first == NO_INDEX ? 0 : lock_count(world_service(world, s), world_service(world, s)->variable_count);
     for (int32_t i = 0; i < count; i++) {
       Cell *setter = &state->cells[first + i];
       if (*setter != 0 && *setter != HOLDING_FOREIGN && !world_attempt_lives(world, state, *setter)) {

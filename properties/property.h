@@ -10,9 +10,9 @@
 typedef enum Verdict {
   VERDICT_PROVED,
   VERDICT_VIOLATED,
-  VERDICT_NOT_VIOLATED,    /* random exploration only */
+  VERDICT_NOT_VIOLATED, /* random exploration only */
   VERDICT_UNDECIDED,
-  VERDICT_NOT_APPLICABLE,  /* the model cannot raise its events */
+  VERDICT_NOT_APPLICABLE, /* the model cannot raise its events */
 } Verdict;
 
 /* "proved", "violated", "not_violated", "undecided", "not_applicable": as in conventions.md. */

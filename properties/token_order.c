@@ -1,11 +1,13 @@
-/* Ghost: the largest ticket that a holding has entered with. Sections that name their resource (`of`) are not judged: the
- * tokens of different resources have nothing to do with each other. */
+/* Ghost: the largest ticket that a holding has entered with. Sections that name their resource (`of`) are not judged:
+ * the tokens of different resources have nothing to do with each other. */
 #include "properties/property.h"
 #include "world/world.h"
 
 enum { GHOST_SERVER = 0 }; /* any would do: a ticket comes from some server */
 
-static bool is_judged(const Critical *critical) { return critical->has_fence && !critical->has_resource; }
+static bool is_judged(const Critical *critical) {
+  return critical->has_fence && !critical->has_resource;
+}
 
 static bool applicable(const Program *program) {
   for (int32_t c = 0; c < program->critical_count && program->server_count > 0; c++) {

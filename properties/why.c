@@ -44,8 +44,7 @@ typedef struct Party {
   KeyList keys;                /* what it had got of the lock when it entered, still there or not */
 } Party;
 
-/* --- the row of events ----------------------------------------------------------------------------------------------
- */
+/* --- the row of events -------------------------------------------------------------------------------------------- */
 
 static const RunEvent *event_at(const Tale *tale, int32_t moment) {
   return tale->moments.items[moment].event;
@@ -501,8 +500,7 @@ static const char *grant_note(Tale *tale, const KeyList *keys) {
   return "";
 }
 
-/* --- what a client knew and what held it up -------------------------------------------------------------------------
- */
+/* --- what a client knew and what held it up ----------------------------------------------------------------------- */
 
 typedef struct Delay {
   int32_t pause, resume; /* a pause that matters; resume NONE: it lasts */
@@ -860,8 +858,7 @@ static int32_t trouble_since(const Tale *tale, const Party *stale, const Party *
   return first;
 }
 
-/* --- conclusions ----------------------------------------------------------------------------------------------------
- */
+/* --- conclusions -------------------------------------------------------------------------------------------------- */
 
 /* What failed, where a lock went before its time: what a client could not foresee. NULL: it did not. */
 static const char *unplanned_loss(Tale *tale, const Party *stale, const Key *key, Loss loss) {
@@ -899,8 +896,7 @@ static const char *stale_check(Tale *tale, const Party *stale, const Delay *dela
                length(tale, time_at(tale, act) - time_at(tale, delay->check)), deed);
 }
 
-/* --- mutual exclusion -----------------------------------------------------------------------------------------------
- */
+/* --- mutual exclusion --------------------------------------------------------------------------------------------- */
 
 static bool is_inside(const Tale *tale, int32_t entry) {
   int32_t lane = event_at(tale, entry)->lane;
@@ -1072,8 +1068,7 @@ static void explain_mutual_exclusion(Tale *tale) {
   vec_free(&entries);
 }
 
-/* --- fencing, lost_update -------------------------------------------------------------------------------------------
- */
+/* --- fencing, lost_update ----------------------------------------------------------------------------------------- */
 
 static const char *token_of(const Tale *tale, const Party *party) {
   return party->entry != NONE ? event_at(tale, party->entry)->text : "";
@@ -1299,8 +1294,7 @@ static void explain_lost_update(Tale *tale) {
   party_clear(&other);
 }
 
-/* --- owner_release --------------------------------------------------------------------------------------------------
- */
+/* --- owner_release ------------------------------------------------------------------------------------------------ */
 
 /* The key that goes at a moment; NULL: the run does not say who set it. */
 static const Key *key_gone_at(const Tale *tale, int32_t moment) {
@@ -1506,8 +1500,7 @@ static void explain_deadlock(Tale *tale) {
   g_string_free(text, TRUE);
 }
 
-/* --- what a model says must never be, and anything else -------------------------------------------------------------
- */
+/* --- what a model says must never be, and anything else ----------------------------------------------------------- */
 
 /* What an event is in words; NULL for what says little. `rank` gets how much it says. */
 static const char *event_words(Tale *tale, int32_t moment, int *rank) {
@@ -1523,7 +1516,9 @@ static const char *event_words(Tale *tale, int32_t moment, int *rank) {
     *rank = 7;
     return words(tale, "the clock of %s is stepped by %s", lane, clock_step(tale, moment));
   case RUN_RESTART: *rank = 7; return words(tale, "%s restarts", lane);
-  case RUN_PAUSE: *rank = 7; return words(tale, "%s is %sed", lane, strcmp(event->name, "suspend") == 0 ? "suspend" : "paus");
+  case RUN_PAUSE:
+    *rank = 7;
+    return words(tale, "%s is %sed", lane, strcmp(event->name, "suspend") == 0 ? "suspend" : "paus");
   case RUN_CUT: *rank = 7; return words(tale, "%s is cut off from %s", lane, peer);
   case RUN_JOIN: *rank = 6; return words(tale, "%s can reach %s again", lane, peer);
   case RUN_LOSS: *rank = 7; return words(tale, "%s notices that %s is gone", lane, peer);
@@ -1581,7 +1576,7 @@ static void explain_last_step(Tale *tale) {
                          insiders(tale, by_client && event->kind == RUN_ENTER ? event->lane : NONE));
 }
 
-/* --- token order, what is obtainable --------------------------------------------------------------------------------- */
+/* --- token order, what is obtainable ------------------------------------------------------------------------------ */
 
 /* The last entry has a fencing token; an earlier one had it, or a larger one. */
 static void explain_token_order(Tale *tale) {
@@ -1606,8 +1601,9 @@ static void explain_token_order(Tale *tale) {
   const RunEvent *before = event_at(tale, earlier);
   tale->lane = last->lane;
   tale->peer = before->lane;
-  tale->sentence = words(tale, "%s enters with token %s at %s, after %s entered with token %s at %s", name_of(tale, last->lane),
-                         last->text, when(tale, entry), name_of(tale, before->lane), before->text, when(tale, earlier));
+  tale->sentence =
+      words(tale, "%s enters with token %s at %s, after %s entered with token %s at %s", name_of(tale, last->lane),
+            last->text, when(tale, entry), name_of(tale, before->lane), before->text, when(tale, earlier));
 }
 
 /* "obtainable within 30s": nobody has been inside since the last leave, crash or beginning. */
@@ -1623,8 +1619,8 @@ static void explain_obtainable(Tale *tale, const char *property) {
   }
   tale->lane = event_at(tale, since)->lane;
   int64_t end_ns = MAX(tale->run->end_ns, time_at(tale, end_of(tale) - 1));
-  tale->sentence = words(tale, "Nobody is inside from %s until %s at least, though somebody tries: not %s", when(tale, since),
-                         length(tale, end_ns), property);
+  tale->sentence = words(tale, "Nobody is inside from %s until %s at least, though somebody tries: not %s",
+                         when(tale, since), length(tale, end_ns), property);
 }
 
 /* --- the run
@@ -1697,12 +1693,9 @@ void why_explain(Run *run, const char *property, const char *never_text_or_NULL)
     const char *property;
     void (*explain)(Tale *tale);
   } table[] = {
-      {"mutual_exclusion", explain_mutual_exclusion},
-      {"fencing", explain_fencing},
-      {"lost_update", explain_lost_update},
-      {"owner_release", explain_owner_release},
-      {"token_order", explain_token_order},
-      {"deadlock", explain_deadlock},
+      {"mutual_exclusion", explain_mutual_exclusion}, {"fencing", explain_fencing},
+      {"lost_update", explain_lost_update},           {"owner_release", explain_owner_release},
+      {"token_order", explain_token_order},           {"deadlock", explain_deadlock},
   };
   Tale tale = tale_begin(run);
   for (size_t i = 0; i < G_N_ELEMENTS(table) && end_of(&tale) > 0 && never_text_or_NULL == NULL; i++) {

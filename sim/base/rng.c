@@ -34,7 +34,9 @@ uint64_t rng_derive_named(uint64_t seed, const char *name) {
   return rng_derive(seed, hash);
 }
 
-static uint64_t rotated(uint64_t word, int by) { return word << by | word >> (64 - by); }
+static uint64_t rotated(uint64_t word, int by) {
+  return word << by | word >> (64 - by);
+}
 
 uint64_t rng_next(Rng *rng) {
   uint64_t *s = rng->state;
@@ -62,6 +64,10 @@ int64_t rng_between(Rng *rng, int64_t from, int64_t to) {
   return (int64_t)((uint64_t)from + (span == UINT64_MAX ? rng_next(rng) : rng_below(rng, span + 1)));
 }
 
-bool rng_one_in(Rng *rng, uint64_t count) { return rng_below(rng, count) == 0; }
+bool rng_one_in(Rng *rng, uint64_t count) {
+  return rng_below(rng, count) == 0;
+}
 
-double rng_unit(Rng *rng) { return ((double)(rng_next(rng) >> 11) + 0.5) * 0x1p-53; }
+double rng_unit(Rng *rng) {
+  return ((double)(rng_next(rng) >> 11) + 0.5) * 0x1p-53;
+}

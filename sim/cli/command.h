@@ -28,7 +28,8 @@ typedef struct Command {
   ExitCode (*run)(const struct Command *command, int argc, char **argv, GError **error);
 } Command;
 
-extern const Command check_command, dump_command, fuzz_command, list_command, new_command, replay_command, simulate_command;
+extern const Command check_command, dump_command, fuzz_command, list_command, new_command, replay_command,
+    simulate_command;
 
 #define COMMAND_ERROR (command_error_quark())
 GQuark command_error_quark(void);

@@ -18,13 +18,14 @@ static const Form forms[] = {
     {"constant", DISTRIBUTION_CONSTANT, false, false, "constant(10ms)          always"},
     {"uniform", DISTRIBUTION_UNIFORM, true, false, "uniform(1ms, 5ms)       anywhere between"},
     {"exponential", DISTRIBUTION_EXPONENTIAL, false, false, "exponential(10ms)       its mean"},
-    {"lognormal", DISTRIBUTION_LOGNORMAL, false, true, "lognormal(1ms, 0.5)     its median, the deviation of its logarithm"},
+    {"lognormal", DISTRIBUTION_LOGNORMAL, false, true,
+     "lognormal(1ms, 0.5)     its median, the deviation of its logarithm"},
     {"pareto", DISTRIBUTION_PARETO, false, true, "pareto(50ms, 1.5)       the least, the exponent of its tail"},
 };
 
 static gboolean wrong(const char *option, const char *text, GError **error) {
-  g_set_error(error, COMMAND_ERROR, EXIT_USAGE, "--%s '%s' is no distribution such as lognormal(1ms, 0.5); see --help", option,
-              text);
+  g_set_error(error, COMMAND_ERROR, EXIT_USAGE, "--%s '%s' is no distribution such as lognormal(1ms, 0.5); see --help",
+              option, text);
   return FALSE;
 }
 
@@ -72,7 +73,8 @@ static gboolean read_samples(const char *option, const char *path, Distribution 
       continue;
     }
     if (!parse_duration_ns(lines[i], &distribution->samples_ns[distribution->sample_count++])) {
-      g_set_error(error, COMMAND_ERROR, EXIT_USAGE, "--%s: %s:%u: '%s' is no duration such as 1.5ms", option, path, i + 1, lines[i]);
+      g_set_error(error, COMMAND_ERROR, EXIT_USAGE, "--%s: %s:%u: '%s' is no duration such as 1.5ms", option, path,
+                  i + 1, lines[i]);
       return FALSE;
     }
   }
@@ -107,10 +109,12 @@ gboolean distribution_parse(const char *option, const char *text, Distribution *
   return wrong(option, text, error);
 }
 
-gboolean distribution_parse_every(const char *option, const char *text, Distribution *every, Distribution *length, GError **error) {
+gboolean distribution_parse_every(const char *option, const char *text, Distribution *every, Distribution *length,
+                                  GError **error) {
   const char *middle = strstr(text, " for ");
   if (!g_str_has_prefix(text, "every ") || !middle) {
-    g_set_error(error, COMMAND_ERROR, EXIT_USAGE, "--%s '%s' is not such as \"every 10min for pareto(50ms, 1.5)\"", option, text);
+    g_set_error(error, COMMAND_ERROR, EXIT_USAGE, "--%s '%s' is not such as \"every 10min for pareto(50ms, 1.5)\"",
+                option, text);
     return FALSE;
   }
   const char *from = text + strlen("every ");
@@ -128,6 +132,8 @@ char *distribution_help(void) {
   for (size_t f = 0; f < G_N_ELEMENTS(forms); f++) {
     g_string_append_printf(text, "\n  %s", forms[f].text);
   }
-  g_string_append(text, "\n  empirical(FILE)         one of the durations in a file, a line each\n  10ms                    constant");
+  g_string_append(
+      text,
+      "\n  empirical(FILE)         one of the durations in a file, a line each\n  10ms                    constant");
   return g_string_free(text, FALSE);
 }

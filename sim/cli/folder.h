@@ -18,7 +18,7 @@ typedef struct Folder {
   char **command_line; /* NULL-terminated */
   const ModelFile *model;
   const VerifyOptions *verify;
-  const char *seed; /* of a random search; NULL: none */
+  const char *seed;  /* of a random search; NULL: none */
   gint64 timeout_us; /* 0: none */
   unsigned formats;  /* bit set that folder_formats made */
 } Folder;

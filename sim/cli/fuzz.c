@@ -43,7 +43,7 @@ typedef struct Fuzz {
   GPtrArray *fuzzings;
 } Fuzz;
 
-/* --- options --------------------------------------------------------------------------------------------------------- */
+/* --- options ------------------------------------------------------------------------------------------------------ */
 
 static char *strategies_help(void) {
   GString *text = g_string_new("Strategies (--strategy; without it each run has one of them in turn):");
@@ -53,13 +53,17 @@ static char *strategies_help(void) {
   return g_string_free(text, FALSE);
 }
 
-static gboolean parse_options(Options *o, const Command *command, int argc, char **argv, char ***arguments, GError **error) {
+static gboolean parse_options(Options *o, const Command *command, int argc, char **argv, char ***arguments,
+                              GError **error) {
   const GOptionEntry entries[] = {
-      {"param", 'p', 0, G_OPTION_ARG_FILENAME_ARRAY, &o->settings, "Set a parameter of the model (repeatable)", "NAME=VALUE"},
+      {"param", 'p', 0, G_OPTION_ARG_FILENAME_ARRAY, &o->settings, "Set a parameter of the model (repeatable)",
+       "NAME=VALUE"},
       {"runs", 0, 0, G_OPTION_ARG_STRING, &o->runs, "At most so many runs of each scenario (default: 20000)", "N"},
       {"max-steps", 0, 0, G_OPTION_ARG_STRING, &o->steps, "A run has at most so many steps (default: 400)", "N"},
-      {"timeout", 0, 0, G_OPTION_ARG_STRING, &o->timeout, "Stop a scenario after this time, such as 90s or 10m", "TIME"},
-      {"seed", 0, 0, G_OPTION_ARG_STRING, &o->seed, "Repeat what this seed gave (default: a new one, which is printed)", "SEED"},
+      {"timeout", 0, 0, G_OPTION_ARG_STRING, &o->timeout, "Stop a scenario after this time, such as 90s or 10m",
+       "TIME"},
+      {"seed", 0, 0, G_OPTION_ARG_STRING, &o->seed, "Repeat what this seed gave (default: a new one, which is printed)",
+       "SEED"},
       {"jobs", 'j', 0, G_OPTION_ARG_INT, &o->jobs, "Threads (default: the cores at hand); the result is the same", "N"},
       {"strategy", 0, 0, G_OPTION_ARG_STRING, &o->strategy, "Only this way to choose runs", "NAME"},
       {"continue", 0, 0, G_OPTION_ARG_NONE, &o->to_the_end,
@@ -68,8 +72,10 @@ static gboolean parse_options(Options *o, const Command *command, int argc, char
       {"output", 'o', 0, G_OPTION_ARG_FILENAME, &o->output,
        "Write traces, pictures and run.json below DIR (default: lockstep-out)", "DIR"},
       {"emit", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o->emit, "Write each violation as FORMAT (repeatable)", "FORMAT"},
-      {"no-pictures", 0, 0, G_OPTION_ARG_NONE, &o->no_pictures, "Write only what --emit names, besides the trace", NULL},
-      {"allow-undecided", 0, 0, G_OPTION_ARG_NONE, &o->allow_undecided, "Exit with 0 instead of 2 when nothing is found", NULL},
+      {"no-pictures", 0, 0, G_OPTION_ARG_NONE, &o->no_pictures, "Write only what --emit names, besides the trace",
+       NULL},
+      {"allow-undecided", 0, 0, G_OPTION_ARG_NONE, &o->allow_undecided,
+       "Exit with 0 instead of 2 when nothing is found", NULL},
       {"json", 0, 0, G_OPTION_ARG_NONE, &o->as_json, "Print one JSON document", NULL},
       {"colour", 0, 0, G_OPTION_ARG_STRING, &o->colour, "Colour the output (default: auto, which heeds NO_COLOR)",
        "auto|always|never"},
@@ -90,8 +96,8 @@ static void options_clear(Options *o) {
 
 static gboolean parse_count(const char *option, const char *text, guint64 most, guint64 *value, GError **error) {
   if (text && (!quantity_parse_count(text, value) || *value > most)) {
-    g_set_error(error, COMMAND_ERROR, EXIT_USAGE, "--%s '%s' is not a number such as 20000 or 2M, at most %" G_GUINT64_FORMAT,
-                option, text, most);
+    g_set_error(error, COMMAND_ERROR, EXIT_USAGE,
+                "--%s '%s' is not a number such as 20000 or 2M, at most %" G_GUINT64_FORMAT, option, text, most);
     return FALSE;
   }
   return TRUE;
@@ -101,8 +107,8 @@ static gboolean settle_search(Fuzz *fuzz, GError **error) {
   const Options *o = &fuzz->options;
   guint64 runs = RUNS_DEFAULT, steps = STEPS_DEFAULT, seed = 0;
   gint64 timeout_us = 0;
-  if (!parse_count("runs", o->runs, G_MAXINT32, &runs, error) || !parse_count("max-steps", o->steps, 100000, &steps, error) ||
-      !seed_parse(o->seed, &seed, error)) {
+  if (!parse_count("runs", o->runs, G_MAXINT32, &runs, error) ||
+      !parse_count("max-steps", o->steps, 100000, &steps, error) || !seed_parse(o->seed, &seed, error)) {
     return FALSE;
   }
   if (o->timeout && !quantity_parse_duration(o->timeout, &timeout_us)) {
@@ -115,11 +121,16 @@ static gboolean settle_search(Fuzz *fuzz, GError **error) {
   }
   fuzz->seed_text = seed_text(seed);
   fuzz->watch = (FuzzWatch){.quiet = o->quiet, .limit_us = timeout_us};
-  fuzz->search = (FuzzOptions){.random = {.seed = seed, .runs = runs, .steps_max = (int32_t)steps,
+  fuzz->search = (FuzzOptions){.random = {.seed = seed,
+                                          .runs = runs,
+                                          .steps_max = (int32_t)steps,
                                           .jobs = o->jobs > 0 ? o->jobs : (int32_t)g_get_num_processors(),
                                           .strategy = o->strategy ? strategy_find(o->strategy) : NULL,
-                                          .to_the_end = o->to_the_end, .tick = fuzz_watch_tick, .user = &fuzz->watch},
-                               .as_found = o->as_found, .shrinking = fuzz_watch_shrinking};
+                                          .to_the_end = o->to_the_end,
+                                          .tick = fuzz_watch_tick,
+                                          .user = &fuzz->watch},
+                               .as_found = o->as_found,
+                               .shrinking = fuzz_watch_shrinking};
   fuzz->folder.timeout_us = timeout_us;
   return TRUE;
 }
@@ -140,7 +151,7 @@ static gboolean settle_output(Fuzz *fuzz, GError **error) {
   return TRUE;
 }
 
-/* --- results --------------------------------------------------------------------------------------------------------- */
+/* --- results ------------------------------------------------------------------------------------------------------ */
 
 static char *detail_text(const Fuzzing *fuzzing, const Claim *claim, int32_t index) {
   g_autofree char *runs = quantity_of(fuzzing->runs, "run");
@@ -156,7 +167,8 @@ static char *detail_text(const Fuzzing *fuzzing, const Claim *claim, int32_t ind
   return g_strdup_printf("%s, %s; run %s, by %s", faults, steps, run, fuzzing->found_by[index]);
 }
 
-static void print_claim(const Fuzz *fuzz, const Fuzzing *fuzzing, const Claim *claim, int32_t index, const char *scenario) {
+static void print_claim(const Fuzz *fuzz, const Fuzzing *fuzzing, const Claim *claim, int32_t index,
+                        const char *scenario) {
   static const struct {
     const char *text;
     Ink ink;
@@ -165,13 +177,16 @@ static void print_claim(const Fuzz *fuzz, const Fuzzing *fuzzing, const Claim *c
                   [VERDICT_NOT_VIOLATED] = {"not violated", INK_OPEN},
                   [VERDICT_UNDECIDED] = {"undecided", INK_OPEN},
                   [VERDICT_NOT_APPLICABLE] = {"not applicable", INK_FAINT}};
-  static const char *const met[] = {[MET_NO_CLAIM] = "", [MET_YES] = "met", [MET_NO] = "NOT MET", [MET_UNDECIDED] = "undecided"};
+  static const char *const met[] = {
+      [MET_NO_CLAIM] = "", [MET_YES] = "met", [MET_NO] = "NOT MET", [MET_UNDECIDED] = "undecided"};
   Verdict verdict = claim->result ? claim->result->verdict : VERDICT_UNDECIDED;
   g_autofree char *word = terminal_ink(fuzz->colour, verdicts[verdict].ink, verdicts[verdict].text, 12);
   g_autofree char *detail = detail_text(fuzzing, claim, index);
   g_autofree char *claimed =
-      claim->expected ? g_strdup_printf("%s: %s", claim->expected->holds ? "holds" : "broken", met[claim->met]) : g_strdup("");
-  g_autofree char *line = g_strdup_printf("%-16s  %-18s  %s  %-44s  %s", scenario, claim->property, word, detail, claimed);
+      claim->expected ? g_strdup_printf("%s: %s", claim->expected->holds ? "holds" : "broken", met[claim->met])
+                      : g_strdup("");
+  g_autofree char *line =
+      g_strdup_printf("%-16s  %-18s  %s  %-44s  %s", scenario, claim->property, word, detail, claimed);
   puts(g_strchomp(line));
 }
 
@@ -188,7 +203,8 @@ static void print_rows(const Fuzz *fuzz, const Outcome *outcome, const Fuzzing *
   g_autofree char *steps = quantity_of(fuzzing->steps, "step");
   g_autofree char *entries = quantity_count(fuzzing->entries);
   printf("%-16s  %s, %s; a critical section was entered %s times%s\n", "", runs, steps, entries,
-         outcome->verification->stopped != STOP_NOT ? "; stopped before the end: another time it may come further" : "");
+         outcome->verification->stopped != STOP_NOT ? "; stopped before the end: another time it may come further"
+                                                    : "");
   fflush(stdout);
 }
 
@@ -200,7 +216,8 @@ static void print_reports(const Fuzz *fuzz, const Outcome *outcome) {
       continue;
     }
     if (claim == first) {
-      char *text = text_report(claim->result->run, &(TextOptions){.has_colour = fuzz->colour, .trace_path = claim->trace});
+      char *text =
+          text_report(claim->result->run, &(TextOptions){.has_colour = fuzz->colour, .trace_path = claim->trace});
       printf("\n%s", text);
       free(text);
     } else {
@@ -277,7 +294,7 @@ static void print_all(const Fuzz *fuzz, const ModelFile *file) {
   printf("\nnot violated is not proved: see 'lockstep check'. Again: --seed %s\n", fuzz->seed_text);
 }
 
-/* --- the command ----------------------------------------------------------------------------------------------------- */
+/* --- the command -------------------------------------------------------------------------------------------------- */
 
 static gboolean fuzz_scenario(Fuzz *self, Program *program, GError **error) {
   if (!folder_begin(&self->folder, program->scenario, error)) {
@@ -298,7 +315,8 @@ static gboolean fuzz_scenario(Fuzz *self, Program *program, GError **error) {
   return written;
 }
 
-static gboolean compile_all(const Fuzz *fuzz, const ModelFile *file, char **scenarios, GPtrArray *programs, GError **error) {
+static gboolean compile_all(const Fuzz *fuzz, const ModelFile *file, char **scenarios, GPtrArray *programs,
+                            GError **error) {
   int32_t count = *scenarios ? (int32_t)g_strv_length(scenarios) : model_scenario_count(file->model);
   for (int32_t i = 0; i < count; i++) {
     int32_t scenario = *scenarios ? model_file_scenario(file, scenarios[i], error) : i;
@@ -311,9 +329,15 @@ static gboolean compile_all(const Fuzz *fuzz, const ModelFile *file, char **scen
   return TRUE;
 }
 
-static void free_program(void *program) { program_free(program); }
-static void free_outcome(void *outcome) { outcome_free(outcome); }
-static void free_fuzzing(void *fuzzing) { fuzzing_free(fuzzing); }
+static void free_program(void *program) {
+  program_free(program);
+}
+static void free_outcome(void *outcome) {
+  outcome_free(outcome);
+}
+static void free_fuzzing(void *fuzzing) {
+  fuzzing_free(fuzzing);
+}
 
 static ExitCode fuzz_model(Fuzz *fuzz, char **arguments, GError **error) {
   g_autoptr(Catalogue) catalogue = catalogue_open();
@@ -349,7 +373,9 @@ static ExitCode fuzz_run(const Command *command, int argc, char **argv, GError *
       settle_output(&fuzz, error)) {
     watch_catch_interrupts();
     code = fuzz_model(&fuzz, arguments, error);
-    code = watch_was_interrupted() ? EXIT_INTERRUPTED : code == EXIT_UNDECIDED && fuzz.options.allow_undecided ? EXIT_MET : code;
+    code = watch_was_interrupted()                                  ? EXIT_INTERRUPTED
+           : code == EXIT_UNDECIDED && fuzz.options.allow_undecided ? EXIT_MET
+                                                                    : code;
   }
   g_ptr_array_unref(fuzz.outcomes);
   g_ptr_array_unref(fuzz.fuzzings);
@@ -362,9 +388,10 @@ const Command fuzz_command = {
     .name = "fuzz",
     .arguments = "MODEL [SCENARIO…]",
     .summary = "Searches the scenarios of a model at random, and shrinks what it finds",
-    .more = "Exit codes: 0 what is claimed to be broken was found, and nothing is claimed to hold, 1 a claim is not met\n"
-            "(without claims: something is violated), 2 nothing was found where something is claimed, 64 wrong usage,\n"
-            "65 wrong model, 70 internal error, 130 interrupted.",
+    .more =
+        "Exit codes: 0 what is claimed to be broken was found, and nothing is claimed to hold, 1 a claim is not met\n"
+        "(without claims: something is violated), 2 nothing was found where something is claimed, 64 wrong usage,\n"
+        "65 wrong model, 70 internal error, 130 interrupted.",
     .more_from = strategies_help,
     .run = fuzz_run,
 };

@@ -34,11 +34,12 @@ static char *line_text(const FuzzWatch *watch, const RandomProgress *progress, g
   double seconds = (double)(now_us - watch->said_us) / (double)SECOND_US;
   g_autofree char *runs = quantity_of(progress->runs, "run");
   g_autofree char *run_rate = quantity_count((guint64)((double)(progress->runs - watch->said_runs) / seconds));
-  g_autofree char *state_rate = quantity_count((guint64)((double)(progress->new_states - watch->said_states) / seconds));
+  g_autofree char *state_rate =
+      quantity_count((guint64)((double)(progress->new_states - watch->said_states) / seconds));
   g_autofree char *quiet = quantity_seconds((double)(now_us - watch->new_us) / (double)SECOND_US);
   g_autofree char *elapsed = quantity_seconds((double)(now_us - watch->began_us) / (double)SECOND_US);
-  return g_strdup_printf("%s: searching at random  %s (%s/s)  new states %s/s, the last one %s ago  %s", watch->title, runs,
-                         run_rate, state_rate, quiet, elapsed);
+  return g_strdup_printf("%s: searching at random  %s (%s/s)  new states %s/s, the last one %s ago  %s", watch->title,
+                         runs, run_rate, state_rate, quiet, elapsed);
 }
 
 StopReason fuzz_watch_tick(void *user, const RandomProgress *progress) {

@@ -9,8 +9,8 @@
 #include "cli/config.h"
 #include "cli/terminal.h"
 
-static const Command *const commands[] = {&check_command, &dump_command, &fuzz_command, &list_command, &new_command, &replay_command,
-                                          &simulate_command};
+static const Command *const commands[] = {&check_command, &dump_command,   &fuzz_command,    &list_command,
+                                          &new_command,   &replay_command, &simulate_command};
 
 static void print_help(FILE *out) {
   fputs(

@@ -36,7 +36,7 @@ typedef struct Outcome {
   Verification *verification;
   double seconds;
   const char *engine; /* "exhaustive", "random" */
-  Claim *claims; /* one for each property, then one for each claim on something that was not checked */
+  Claim *claims;      /* one for each property, then one for each claim on something that was not checked */
   int32_t claim_count;
 } Outcome;
 

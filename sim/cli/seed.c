@@ -19,4 +19,6 @@ gboolean seed_parse(const char *text, guint64 *seed, GError **error) {
   return TRUE;
 }
 
-char *seed_text(guint64 seed) { return g_strdup_printf("0x%" G_GINT64_MODIFIER "x", seed); }
+char *seed_text(guint64 seed) {
+  return g_strdup_printf("0x%" G_GINT64_MODIFIER "x", seed);
+}

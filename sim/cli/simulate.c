@@ -33,18 +33,23 @@ typedef struct Simulate {
   char *seed_text;
 } Simulate;
 
-static gboolean parse_options(Options *o, const Command *command, int argc, char **argv, char ***arguments, GError **error) {
+static gboolean parse_options(Options *o, const Command *command, int argc, char **argv, char ***arguments,
+                              GError **error) {
   const GOptionEntry entries[] = {
-      {"param", 'p', 0, G_OPTION_ARG_FILENAME_ARRAY, &o->settings, "Set a parameter of the model (repeatable)", "NAME=VALUE"},
+      {"param", 'p', 0, G_OPTION_ARG_FILENAME_ARRAY, &o->settings, "Set a parameter of the model (repeatable)",
+       "NAME=VALUE"},
       {"runs", 0, 0, G_OPTION_ARG_STRING, &o->runs, "So many runs (default: 1000)", "N"},
       {"time", 0, 0, G_OPTION_ARG_STRING, &o->time, "How long a run is, in its own time (default: 1min)", "TIME"},
-      {"latency", 0, 0, G_OPTION_ARG_STRING, &o->latency, "How long each message takes (default: uniform over the scenario's window)",
-       "DISTRIBUTION"},
-      {"pause", 0, 0, G_OPTION_ARG_STRING, &o->pause, "Each client pauses, such as \"every 10min for pareto(50ms, 1.5)\"",
-       "\"every D for D\""},
-      {"precision", 0, 0, G_OPTION_ARG_STRING, &o->precision, "Stop when every rate is known to within so much, such as 0.01", "X"},
-      {"timeout", 0, 0, G_OPTION_ARG_STRING, &o->timeout, "Stop a scenario after this time, such as 90s or 10m", "TIME"},
-      {"seed", 0, 0, G_OPTION_ARG_STRING, &o->seed, "Repeat what this seed gave (default: a new one, which is printed)", "SEED"},
+      {"latency", 0, 0, G_OPTION_ARG_STRING, &o->latency,
+       "How long each message takes (default: uniform over the scenario's window)", "DISTRIBUTION"},
+      {"pause", 0, 0, G_OPTION_ARG_STRING, &o->pause,
+       "Each client pauses, such as \"every 10min for pareto(50ms, 1.5)\"", "\"every D for D\""},
+      {"precision", 0, 0, G_OPTION_ARG_STRING, &o->precision,
+       "Stop when every rate is known to within so much, such as 0.01", "X"},
+      {"timeout", 0, 0, G_OPTION_ARG_STRING, &o->timeout, "Stop a scenario after this time, such as 90s or 10m",
+       "TIME"},
+      {"seed", 0, 0, G_OPTION_ARG_STRING, &o->seed, "Repeat what this seed gave (default: a new one, which is printed)",
+       "SEED"},
       {"jobs", 'j', 0, G_OPTION_ARG_INT, &o->jobs, "Threads (default: the cores at hand); the result is the same", "N"},
       {"json", 0, 0, G_OPTION_ARG_NONE, &o->as_json, "Print one JSON document", NULL},
       {"quiet", 'q', 0, G_OPTION_ARG_NONE, &o->quiet, "No progress", NULL},
@@ -111,7 +116,7 @@ static gboolean settle(Simulate *simulate, GError **error) {
          (!o->pause || distribution_parse_every("pause", o->pause, &search->pause_every, &search->pause, error));
 }
 
-/* --- figures --------------------------------------------------------------------------------------------------------- */
+/* --- figures ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Rate {
   const char *json, *text;
@@ -162,14 +167,17 @@ static void print_rate(const Rate *rate, bool of_runs) {
   g_autofree char *hits = quantity_count(rate->hits);
   g_autofree char *trials = quantity_count(rate->trials);
   printf("  %-34s %s of %s: %.3g %% (95 %%: %.3g .. %.3g %%)\n", name, hits, trials,
-         rate->trials > 0 ? 100.0 * (double)rate->hits / (double)rate->trials : 0.0, 100 * interval.low, 100 * interval.high);
+         rate->trials > 0 ? 100.0 * (double)rate->hits / (double)rate->trials : 0.0, 100 * interval.low,
+         100 * interval.high);
 }
 
 static void print_figures(const World *world, const Simulation *sum) {
   g_autofree char *runs = quantity_of(sum->runs, "run");
   g_autofree char *events = quantity_of(sum->events, "event");
   printf("%s  %s, %s, %.1f s simulated%s\n", world->program->scenario, runs, events, (double)sum->time_ns / 1e9,
-         sum->stopped != STOP_NOT ? "; stopped before the end" : sum->is_precise ? "; precise enough" : "");
+         sum->stopped != STOP_NOT ? "; stopped before the end"
+         : sum->is_precise        ? "; precise enough"
+                                  : "");
   print_count("acquisitions", sum->acquisitions);
   print_count("refusals", sum->refusals);
   print_count("double holds", violations_of(world, sum, "mutual_exclusion"));
@@ -179,7 +187,8 @@ static void print_figures(const World *world, const Simulation *sum) {
   print_count("faults", sum->faults);
   print_latency("time to acquire", &sum->acquire);
   print_latency("time to be refused", &sum->refuse);
-  printf("  %-34s %.2f %%\n", "time without a holder", sum->time_ns > 0 ? 100.0 * (double)sum->free_ns / (double)sum->time_ns : 0.0);
+  printf("  %-34s %.2f %%\n", "time without a holder",
+         sum->time_ns > 0 ? 100.0 * (double)sum->free_ns / (double)sum->time_ns : 0.0);
   Rate rates[RATES_MAX];
   int32_t count = list_rates(world, sum, rates);
   for (int32_t r = 0; r < count; r++) {
@@ -212,19 +221,32 @@ static void add_rate(JsonBuilder *builder, const Rate *rate) {
 static void add_figures(JsonBuilder *builder, const World *world, const Simulation *sum) {
   json_builder_begin_object(builder);
   json_set_string(builder, "name", world->program->scenario);
-  const struct { const char *name; uint64_t value; } counts[] = {
-      {"runs", sum->runs}, {"events", sum->events}, {"attempts", sum->attempts}, {"acquisitions", sum->acquisitions},
-      {"refusals", sum->refusals}, {"double_holds", violations_of(world, sum, "mutual_exclusion")},
-      {"lost_updates", violations_of(world, sum, "lost_update")}, {"writes", sum->commits}, {"rejected", sum->rejected},
-      {"faults", sum->faults}, {"cut_short", sum->cut_short}};
+  const struct {
+    const char *name;
+    uint64_t value;
+  } counts[] = {{"runs", sum->runs},
+                {"events", sum->events},
+                {"attempts", sum->attempts},
+                {"acquisitions", sum->acquisitions},
+                {"refusals", sum->refusals},
+                {"double_holds", violations_of(world, sum, "mutual_exclusion")},
+                {"lost_updates", violations_of(world, sum, "lost_update")},
+                {"writes", sum->commits},
+                {"rejected", sum->rejected},
+                {"faults", sum->faults},
+                {"cut_short", sum->cut_short}};
   for (size_t i = 0; i < G_N_ELEMENTS(counts); i++) {
     json_set_count(builder, counts[i].name, counts[i].value);
   }
   set_number(builder, "simulated_s", (double)sum->time_ns / 1e9);
   set_number(builder, "without_holder_s", (double)sum->free_ns / 1e9);
-  const struct { const char *name; int64_t value; } percentiles[] = {
-      {"acquire_p50_ns", histogram_percentile_ns(&sum->acquire, 0.5)}, {"acquire_p99_ns", histogram_percentile_ns(&sum->acquire, 0.99)},
-      {"refuse_p50_ns", histogram_percentile_ns(&sum->refuse, 0.5)}, {"refuse_p99_ns", histogram_percentile_ns(&sum->refuse, 0.99)}};
+  const struct {
+    const char *name;
+    int64_t value;
+  } percentiles[] = {{"acquire_p50_ns", histogram_percentile_ns(&sum->acquire, 0.5)},
+                     {"acquire_p99_ns", histogram_percentile_ns(&sum->acquire, 0.99)},
+                     {"refuse_p50_ns", histogram_percentile_ns(&sum->refuse, 0.5)},
+                     {"refuse_p99_ns", histogram_percentile_ns(&sum->refuse, 0.99)}};
   for (size_t i = 0; i < G_N_ELEMENTS(percentiles); i++) {
     json_builder_set_member_name(builder, percentiles[i].name);
     json_builder_add_int_value(builder, percentiles[i].value);
@@ -242,9 +264,10 @@ static void add_figures(JsonBuilder *builder, const World *world, const Simulati
   json_builder_end_object(builder);
 }
 
-/* --- the command ----------------------------------------------------------------------------------------------------- */
+/* --- the command -------------------------------------------------------------------------------------------------- */
 
-static gboolean simulate_scenario(Simulate *self, const ModelFile *file, int32_t scenario, JsonBuilder *builder, GError **error) {
+static gboolean simulate_scenario(Simulate *self, const ModelFile *file, int32_t scenario, JsonBuilder *builder,
+                                  GError **error) {
   g_autoptr(Program) program = scenario < 0 ? NULL : model_file_compile(file, scenario, self->options.settings, error);
   if (!program) {
     return FALSE;
@@ -252,7 +275,8 @@ static gboolean simulate_scenario(Simulate *self, const ModelFile *file, int32_t
   World *world = world_new(program, property_monitors, PROPERTY_COUNT);
   if (world->too_large) {
     world_free(world);
-    g_set_error(error, COMMAND_ERROR, EXIT_DATA, "%s: too many processes, variables or timers for one state", program->scenario);
+    g_set_error(error, COMMAND_ERROR, EXIT_DATA, "%s: too many processes, variables or timers for one state",
+                program->scenario);
     return FALSE;
   }
   fuzz_watch_begin(&self->watch, program->scenario);
@@ -327,8 +351,9 @@ const Command simulate_command = {
     .name = "simulate",
     .arguments = "MODEL [SCENARIO…]",
     .summary = "Runs scenarios many times with sampled times, and prints how often what happens",
-    .more = "Each fault of a finite budget strikes at a random instant of the run. Exit codes: 0 it was simulated, whatever came\n"
-            "of it, 64 wrong usage, 65 wrong model, 70 internal error, 130 interrupted.",
+    .more =
+        "Each fault of a finite budget strikes at a random instant of the run. Exit codes: 0 it was simulated, whatever came\n"
+        "of it, 64 wrong usage, 65 wrong model, 70 internal error, 130 interrupted.",
     .more_from = distribution_help,
     .run = simulate_run,
 };

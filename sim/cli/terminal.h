@@ -14,7 +14,8 @@ typedef enum Ink { INK_PLAIN, INK_GOOD, INK_BAD, INK_OPEN, INK_FAINT, INK_STRONG
 /* `text` in that ink, padded with spaces to `width` columns; caller frees. */
 char *terminal_ink(bool colour, Ink ink, const char *text, int width);
 
-/* Puts as much of `line` as fits one row in place of the row that the terminal on standard error shows; "" clears it. */
+/* Puts as much of `line` as fits one row in place of the row that the terminal on standard error shows; "" clears it.
+ */
 void terminal_row(const char *line);
 
 #endif

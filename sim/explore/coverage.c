@@ -20,20 +20,23 @@ typedef struct Coverage {
   int32_t repeat_count;
 } Coverage;
 
-static void *new(const World *world) {
+static void *new (const World *world) {
   (void)world;
   Coverage *coverage = calloc(1, sizeof *coverage);
   CHECK(coverage != NULL);
   return coverage;
 }
 
-static void forget(void *self) { ((Coverage *)self)->kept_count = 0; }
+static void forget(void *self) {
+  ((Coverage *)self)->kept_count = 0;
+}
 
 static void begin(void *self, Walk *walk) {
   Coverage *coverage = self;
   Rng *rng = &walk->rng;
   uint32_t rate = UINT32_C(8) << rng_below(rng, 4);
-  walk->temper = (Temper){.is_mixed = rng_one_in(rng, 2), .timing = TIMING_BOUNDARY, .strike_one_in = rate, .choice_one_in = rate};
+  walk->temper =
+      (Temper){.is_mixed = rng_one_in(rng, 2), .timing = TIMING_BOUNDARY, .strike_one_in = rate, .choice_one_in = rate};
   walk_vary(walk);
   coverage->repeated = NULL;
   if (coverage->kept_count > 0 && !rng_one_in(rng, 4)) {
@@ -63,6 +66,12 @@ static void end(void *self, const Walk *walk, int32_t new_until) {
   memcpy(kept->decisions, walk->decisions, (size_t)kept->count * sizeof(Decision));
 }
 
-const Strategy strategy_coverage = {
-    .name = "coverage", .text = "goes on from where runs reached something new", .share = 2, .new = new, .free = free,
-    .forget = forget, .begin = begin, .decide = decide, .end = end};
+const Strategy strategy_coverage = {.name = "coverage",
+                                    .text = "goes on from where runs reached something new",
+                                    .share = 2,
+                                    .new = new,
+                                    .free = free,
+                                    .forget = forget,
+                                    .begin = begin,
+                                    .decide = decide,
+                                    .end = end};

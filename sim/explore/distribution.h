@@ -21,7 +21,7 @@ typedef enum DistributionKind {
 
 typedef struct Distribution {
   DistributionKind kind;
-  double a_ns, b;           /* b of UNIFORM is in ns, too */
+  double a_ns, b; /* b of UNIFORM is in ns, too */
   double *samples_ns;
   int32_t sample_count;
 } Distribution;

@@ -8,7 +8,7 @@
 
 enum { NEARBY_RUNS = 4000 };
 
-/* --- findings -------------------------------------------------------------------------------------------------------- */
+/* --- findings ----------------------------------------------------------------------------------------------------- */
 
 static Finding finding_of(const Program *program, Problem problem) {
   static const struct {
@@ -26,7 +26,8 @@ static Finding finding_of(const Program *program, Problem problem) {
                    placed ? program->code[problem.pc].span : (Span){0}};
 }
 
-static void list_findings(Verification *verification, const Program *program, const RandomResult *found, bool too_large) {
+static void list_findings(Verification *verification, const Program *program, const RandomResult *found,
+                          bool too_large) {
   verification->findings = g_new0(Finding, (gsize)found->problem_count + 1);
   for (int32_t p = 0; p < found->problem_count; p++) {
     verification->findings[verification->finding_count++] = finding_of(program, found->problems[p]);
@@ -39,7 +40,7 @@ static void list_findings(Verification *verification, const Program *program, co
   }
 }
 
-/* --- properties ------------------------------------------------------------------------------------------------------ */
+/* --- properties --------------------------------------------------------------------------------------------------- */
 
 static bool is_about(const World *world, const Expectation *expected, int32_t property) {
   int32_t obtainable = property - (world_property_count(world) - world->program->obtainable_count);
@@ -139,4 +140,6 @@ Fuzzing *fuzz(const Program *program, const FuzzOptions *options) {
   return fuzzing;
 }
 
-void fuzzing_free(Fuzzing *fuzzing) { g_free(fuzzing); }
+void fuzzing_free(Fuzzing *fuzzing) {
+  g_free(fuzzing);
+}

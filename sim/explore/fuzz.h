@@ -17,9 +17,9 @@ typedef struct FuzzOptions {
 typedef struct Fuzzing {
   Verification *verification;
   uint64_t runs, steps, entries;
-  uint64_t found_in[WORLD_PROPERTIES_MAX];         /* per property: the number of its run, from 1; 0: none */
-  const char *found_by[WORLD_PROPERTIES_MAX];      /* and the strategy of that run */
-  int32_t found_steps[WORLD_PROPERTIES_MAX];       /* and how long it was before it was shrunk */
+  uint64_t found_in[WORLD_PROPERTIES_MAX];    /* per property: the number of its run, from 1; 0: none */
+  const char *found_by[WORLD_PROPERTIES_MAX]; /* and the strategy of that run */
+  int32_t found_steps[WORLD_PROPERTIES_MAX];  /* and how long it was before it was shrunk */
 } Fuzzing;
 
 /* Ends when everything that the scenario claims to be broken is found, or, where it claims nothing to be, anything. */

@@ -1,7 +1,7 @@
-/* Priorities with change points (PCT: Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS 2010), in time: processes have
- * random priorities; of what may happen before anything has to, the process with the highest acts, as soon as it may;
- * the others wait as long as they can. At d random steps somebody's priority falls below all others, or a fault strikes:
- * a violation that needs d such events at the right places is met with a known probability. */
+/* Priorities with change points (PCT: Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS 2010), in time: processes
+ * have random priorities; of what may happen before anything has to, the process with the highest acts, as soon as it
+ * may; the others wait as long as they can. At d random steps somebody's priority falls below all others, or a fault
+ * strikes: a violation that needs d such events at the right places is met with a known probability. */
 #include "explore/strategy.h"
 
 #include "base/check.h"
@@ -14,14 +14,16 @@ typedef struct Pct {
   int32_t change_count, lowest, length;
 } Pct;
 
-static void *new(const World *world) {
+static void *new (const World *world) {
   (void)world;
   Pct *pct = calloc(1, sizeof *pct);
   CHECK(pct != NULL);
   return pct;
 }
 
-static void forget(void *self) { ((Pct *)self)->length = 0; }
+static void forget(void *self) {
+  ((Pct *)self)->length = 0;
+}
 
 static void begin(void *self, Walk *walk) {
   Pct *pct = self;
@@ -72,7 +74,8 @@ static int32_t best(const Pct *pct, const Walk *walk) {
   return chosen;
 }
 
-/* Client steps keep their planned instants when the temper is mixed: priorities order what coincides, plans the rest. */
+/* Client steps keep their planned instants when the temper is mixed: priorities order what coincides, plans the rest.
+ */
 static bool decide(void *self, Walk *walk, Decision *decision) {
   Pct *pct = self;
   int32_t chosen = best(pct, walk);
@@ -95,6 +98,11 @@ static bool decide(void *self, Walk *walk, Decision *decision) {
   return true;
 }
 
-const Strategy strategy_pct = {
-    .name = "pct", .text = "priorities with change points", .share = 1, .new = new, .free = free, .forget = forget,
-    .begin = begin, .decide = decide};
+const Strategy strategy_pct = {.name = "pct",
+                               .text = "priorities with change points",
+                               .share = 1,
+                               .new = new,
+                               .free = free,
+                               .forget = forget,
+                               .begin = begin,
+                               .decide = decide};

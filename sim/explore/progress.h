@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 typedef struct Progress {
-  const char *phase;            /* "exploring", "searching a witness for mutual_exclusion", … */
-  uint32_t faults, steps;       /* the level: cost that is being expanded */
+  const char *phase;      /* "exploring", "searching a witness for mutual_exclusion", … */
+  uint32_t faults, steps; /* the level: cost that is being expanded */
   uint64_t discrete, zones, expanded, transitions, queued;
   uint64_t bytes;
 } Progress;

@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "properties/property.h"
 
-/* --- what a batch has seen ------------------------------------------------------------------------------------------- */
+/* --- what a batch has seen ---------------------------------------------------------------------------------------- */
 
 enum { SEEN_BITS = 17, SEEN_SLOTS = 1 << SEEN_BITS };
 
@@ -34,7 +34,7 @@ static bool seen_add(SeenSet *seen, uint64_t hash) {
   return true;
 }
 
-/* --- the search ------------------------------------------------------------------------------------------------------ */
+/* --- the search --------------------------------------------------------------------------------------------------- */
 
 typedef struct Batch {
   bool is_done;
@@ -47,7 +47,7 @@ typedef struct Batch {
 typedef struct Search {
   const Program *program;
   const RandomOptions *options;
-  GMutex mutex; /* guards what follows */
+  GMutex mutex;                    /* guards what follows */
   Batch **batches;                 /* under way, or done and not counted yet; else NULL */
   int64_t batch_count, next, last; /* batches behind `last` do not matter any more */
   int64_t settled;                 /* all batches up to this one are counted in the result */
@@ -78,7 +78,7 @@ static void hear(void *user, const Step *step, const Event *event) {
   worker->batch->entries += event->kind == EVENT_ENTER;
 }
 
-/* --- worlds ---------------------------------------------------------------------------------------------------------- */
+/* --- worlds ------------------------------------------------------------------------------------------------------- */
 
 /* Clocks that the scenario leaves open get one of their extremes for a batch. */
 static void draw_clocks(const Program *program, uint64_t seed, Clocks *clocks) {
@@ -112,18 +112,21 @@ static void worker_enter_world(Worker *worker, const Clocks *clocks) {
   CHECK(worker->packed != NULL);
   worker->looks_at_states = program->never_count > 0 || program->obtainable_count > 0;
   for (int32_t s = 0; s < STRATEGY_COUNT; s++) {
-    worker->selves[s] = strategies[s]->new != NULL ? strategies[s]->new(worker->world) : NULL;
+    worker->selves[s] = strategies[s]->new != NULL ? strategies[s]->new (worker->world) : NULL;
   }
   clocked_set_listener(worker->walk->clocked, hear, worker);
 }
 
-/* --- one run --------------------------------------------------------------------------------------------------------- */
+/* --- one run ------------------------------------------------------------------------------------------------------ */
 
 static void keep_find(Worker *worker, const Strategy *strategy, int32_t property, int64_t end_ns) {
   const Walk *walk = worker->walk;
   Find *find = &worker->batch->finds[property];
   worker->batch->found |= UINT64_C(1) << property;
-  *find = (Find){.count = walk->decision_count, .end_ns = end_ns, .strategy = strategy, .clocks = worker->clocks,
+  *find = (Find){.count = walk->decision_count,
+                 .end_ns = end_ns,
+                 .strategy = strategy,
+                 .clocks = worker->clocks,
                  .run = (uint64_t)worker->number * RANDOM_BATCH_RUNS + worker->batch->runs};
   find->decisions = malloc((size_t)(find->count + 1) * sizeof(Decision));
   CHECK(find->decisions != NULL);
@@ -175,7 +178,8 @@ static bool run_on(Worker *worker, const Strategy *strategy, void *self) {
   Walk *walk = worker->walk;
   Decision decision;
   bool any = walk_look(walk);
-  bool decided = any && (strategy->decide != NULL ? strategy->decide(self, walk, &decision) : walk_decide(walk, &decision));
+  bool decided =
+      any && (strategy->decide != NULL ? strategy->decide(self, walk, &decision) : walk_decide(walk, &decision));
   if (!decided) {
     keep_finds(worker, strategy, clocked_violated_now(walk->clocked), 0); /* a deadlock */
     return false;
@@ -207,7 +211,7 @@ static void run_once(Worker *worker, const Strategy *strategy, void *self, uint6
   }
 }
 
-/* --- batches --------------------------------------------------------------------------------------------------------- */
+/* --- batches ------------------------------------------------------------------------------------------------------ */
 
 /* Which strategy a run has: the portfolio's shares, in turn. */
 static int32_t strategy_of_run(const RandomOptions *options, uint64_t run) {
@@ -314,7 +318,8 @@ static void free_batch(Search *search, int64_t number) {
 
 /* Counts the batches in order as far as they are done; the first that settles the question is the last to count. */
 static void settle_batches(Search *search) {
-  for (int64_t b = search->settled + 1; b <= search->last && search->batches[b] != NULL && search->batches[b]->is_done; b++) {
+  for (int64_t b = search->settled + 1; b <= search->last && search->batches[b] != NULL && search->batches[b]->is_done;
+       b++) {
     search->settled = b;
     search->found |= search->batches[b]->found;
     add_batch(search->result, search->batches[b]);
@@ -359,7 +364,7 @@ static void *work(void *data) {
   return NULL;
 }
 
-/* --- the result ------------------------------------------------------------------------------------------------------ */
+/* --- the result --------------------------------------------------------------------------------------------------- */
 
 /* A search that was stopped counts what its batches had found by then. */
 static void gather(Search *search) {
@@ -378,7 +383,9 @@ RandomResult *random_search(const Program *program, const RandomOptions *options
   search.last = search.batch_count - 1;
   search.batches = calloc((size_t)search.batch_count + 1, sizeof(Batch *));
   search.result = calloc(1, sizeof *search.result);
-  int32_t jobs = options->jobs < 1 ? 1 : options->jobs > search.batch_count ? (int32_t)search.batch_count : options->jobs;
+  int32_t jobs = options->jobs < 1                    ? 1
+                 : options->jobs > search.batch_count ? (int32_t)search.batch_count
+                                                      : options->jobs;
   Worker *workers = calloc((size_t)jobs + 1, sizeof(Worker));
   GThread **threads = g_new0(GThread *, jobs + 1);
   CHECK(search.batches != NULL && search.result != NULL && workers != NULL);

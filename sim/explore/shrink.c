@@ -5,30 +5,27 @@
 #include "base/check.h"
 #include "world/schedule.h"
 
-enum {
-  ANSWERS_MAX = ACTION_CHOICES_MAX,
-  CANDIDATES_MAX = 20000,
-  PASSES_MAX = 6
-};
+enum { ANSWERS_MAX = ACTION_CHOICES_MAX, CANDIDATES_MAX = 20000, PASSES_MAX = 6 };
 /* Exact times take cubic time: together so many cubes of steps, some seconds. */
 #define SOLVER_WORK_MAX INT64_C(3000000000)
 
-/* --- moves ----------------------------------------------------------------------------------------------------------- */
+/* --- moves -------------------------------------------------------------------------------------------------------- */
 
 typedef struct Answers {
   uint8_t items[ANSWERS_MAX];
   int32_t count;
 } Answers;
 
-/* A decision without its time, and without what depends on the rest of the run: a message is known by its connection. */
+/* A decision without its time, and without what depends on the rest of the run: a message is known by its connection.
+ */
 typedef struct Move {
-  Action action;           /* without choices; of an arrival without the index */
+  Action action; /* without choices; of an arrival without the index */
   Cell client, server, peer, kind, handler;
   bool travels_alone;
   Answers compares, picks, tickets;
-  Answers strikes;         /* answers to the adversary's choices, nearly all 0 */
+  Answers strikes; /* answers to the adversary's choices, nearly all 0 */
   bool begins_attempt;
-  int32_t pause;           /* fault + 1 of the pause that begins in it; 0: none does */
+  int32_t pause; /* fault + 1 of the pause that begins in it; 0: none does */
 } Move;
 
 typedef struct Moves {
@@ -49,7 +46,7 @@ typedef struct Shrinker {
   const World *world;
   int32_t property;
   State *state;
-  Move *move;      /* the one that is rehearsed */
+  Move *move;          /* the one that is rehearsed */
   Answers *answers_in; /* recording: the action's choices in order */
   int32_t in, compare, pick, ticket, strike;
   Action *taken;
@@ -67,7 +64,7 @@ typedef struct Shrinker {
   int32_t pause_begun;
 } Shrinker;
 
-/* --- choices, by kind ------------------------------------------------------------------------------------------------ */
+/* --- choices, by kind --------------------------------------------------------------------------------------------- */
 
 static void append(Answers *answers, int32_t answer) {
   if (answers->count < ANSWERS_MAX) {
@@ -75,7 +72,8 @@ static void append(Answers *answers, int32_t answer) {
   }
 }
 
-/* While recording the choices of the action in order, filed by kind; later the answers of that kind, 0 behind their end. */
+/* While recording the choices of the action in order, filed by kind; later the answers of that kind, 0 behind their
+ * end. */
 static int32_t answer_of(Shrinker *shrinker, Answers *kind, int32_t *at, int32_t count) {
   int32_t answer = 0;
   if (shrinker->records) {
@@ -117,7 +115,7 @@ static void hear(void *user, const Step *step, const Event *event) {
   shrinker->pause_begun = event->kind == EVENT_PAUSE ? event->index + 1 : shrinker->pause_begun;
 }
 
-/* --- one move -------------------------------------------------------------------------------------------------------- */
+/* --- one move ----------------------------------------------------------------------------------------------------- */
 
 static void name_message(const World *world, State *state, Move *move) {
   const Cell *record = state_message(&world->layout, state, move->action.object);
@@ -155,9 +153,8 @@ static bool find_action(Shrinker *shrinker, const Move *move, Action *action) {
   int32_t count = step_things(shrinker->world, shrinker->state, things);
   for (int32_t i = 0; i < count; i++) {
     Action due = thing_action(&things[i]);
-    bool is_it = action->kind == ACTION_ARRIVE
-                     ? due.kind == ACTION_ARRIVE && is_its_message(shrinker, move, due.object)
-                     : action_is(&due, action);
+    bool is_it = action->kind == ACTION_ARRIVE ? due.kind == ACTION_ARRIVE && is_its_message(shrinker, move, due.object)
+                                               : action_is(&due, action);
     if (is_it && !things[i].withheld && !things[i].blocked) {
       *action = due;
       return true;
@@ -190,7 +187,7 @@ static int32_t process_of(const Shrinker *shrinker, const Action *action) {
   return action->subject + (of_server ? shrinker->world->program->client_count : 0);
 }
 
-/* --- recording ------------------------------------------------------------------------------------------------------- */
+/* --- recording ---------------------------------------------------------------------------------------------------- */
 
 static void record(Shrinker *shrinker, const Decision *decisions, int32_t count) {
   world_initial(shrinker->world, shrinker->state);
@@ -214,11 +211,12 @@ static void record(Shrinker *shrinker, const Decision *decisions, int32_t count)
   shrinker->records = false;
 }
 
-/* --- candidates ------------------------------------------------------------------------------------------------------ */
+/* --- candidates --------------------------------------------------------------------------------------------------- */
 
 static bool shows(Shrinker *shrinker, const Step *step) {
   const World *world = shrinker->world;
-  bool by_state = shrinker->property < world->monitor_count && world->monitors[shrinker->property]->violated_by != NULL &&
+  bool by_state = shrinker->property < world->monitor_count &&
+                  world->monitors[shrinker->property]->violated_by != NULL &&
                   world->monitors[shrinker->property]->violated_by(world, shrinker->state);
   return step->violated >> shrinker->property & 1 || by_state;
 }
@@ -227,7 +225,8 @@ static bool shows(Shrinker *shrinker, const Step *step) {
 static bool is_looked_at(const Shrinker *shrinker) {
   int32_t assertions = shrinker->world->monitor_count + shrinker->world->program->never_count;
   return shrinker->property >= shrinker->world->monitor_count &&
-         !(shrinker->property >= assertions && shrinker->property < assertions + shrinker->world->program->assertion_count);
+         !(shrinker->property >= assertions &&
+           shrinker->property < assertions + shrinker->world->program->assertion_count);
 }
 
 /* Rehearses the trial; what cannot happen falls out of it, and what is behind the violation. Returns whether it may
@@ -268,7 +267,8 @@ static void keep_trial(Shrinker *shrinker, Cost cost) {
   shrinker->best_count = count;
   memcpy(shrinker->best_actions, shrinker->actions, (size_t)count * sizeof(Action));
   memcpy(shrinker->best_times_ns, shrinker->times_ns, ((size_t)count + 1) * sizeof(int64_t));
-  shrinker->best_ends_later = is_looked_at(shrinker) && (count == 0 || shrinker->times_ns[count] > shrinker->times_ns[count - 1]);
+  shrinker->best_ends_later =
+      is_looked_at(shrinker) && (count == 0 || shrinker->times_ns[count] > shrinker->times_ns[count - 1]);
 }
 
 static bool is_spent(const Shrinker *shrinker) {
@@ -300,9 +300,11 @@ static void copy_best(Shrinker *shrinker) {
   memcpy(shrinker->trial.items, shrinker->best.items, (size_t)shrinker->best.count * sizeof(Move));
 }
 
-static void trial_append(Shrinker *shrinker, const Move *move) { shrinker->trial.items[shrinker->trial.count++] = *move; }
+static void trial_append(Shrinker *shrinker, const Move *move) {
+  shrinker->trial.items[shrinker->trial.count++] = *move;
+}
 
-/* --- reductions ------------------------------------------------------------------------------------------------------ */
+/* --- reductions --------------------------------------------------------------------------------------------------- */
 
 static bool without_range(Shrinker *shrinker, int32_t from, int32_t end) {
   shrinker->trial.count = 0;
@@ -332,8 +334,8 @@ static bool belongs_to(const Shrinker *shrinker, const Move *move, int32_t clien
   return process_of(shrinker, &move->action) == client;
 }
 
-/* Without a client's moves between the beginnings of two of its attempts: it comes to the later one at once, either when
- * the earlier one began, or (`waits`) when the later one did. */
+/* Without a client's moves between the beginnings of two of its attempts: it comes to the later one at once, either
+ * when the earlier one began, or (`waits`) when the later one did. */
 static bool cut_attempts(Shrinker *shrinker, int32_t client, int32_t from, int32_t to, bool waits) {
   shrinker->trial.count = 0;
   for (int32_t i = 0; i < shrinker->best.count; i++) {
@@ -592,7 +594,7 @@ static void reduce(Shrinker *shrinker) {
   }
 }
 
-/* --- the whole ------------------------------------------------------------------------------------------------------- */
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 static void *room(size_t count, size_t bytes) {
   void *memory = calloc(count + 2, bytes);
@@ -601,7 +603,8 @@ static void *room(size_t count, size_t bytes) {
 }
 
 static Shrunk result_of(const Shrinker *shrinker) {
-  Shrunk shrunk = {.candidates = shrinker->candidates, .faults = shrinker->best_cost.faults, .steps = shrinker->best_cost.steps};
+  Shrunk shrunk = {
+      .candidates = shrinker->candidates, .faults = shrinker->best_cost.faults, .steps = shrinker->best_cost.steps};
   if (shrinker->best_count < 0) {
     return shrunk;
   }

@@ -8,7 +8,8 @@
 #include "world/clocked.h"
 
 #define NS_PER_US 1000
-#define LONGEST_US (INT64_C(60) * 60 * 24 * 366 * 1000000) /* an end that no run comes to, yet each thing has its age */
+/* An end that no run comes to, though each thing has its age. */
+#define LONGEST_US (INT64_C(60) * 60 * 24 * 366 * 1000000)
 #define OPEN_WINDOW_NS 1e9 /* mean of what may take any time */
 
 enum { MESSAGE_SLOTS = 1024, THING_SLOTS = 4096, STRIKES_MAX = 256, EVENTS_MAX = 100000000 };
@@ -32,7 +33,7 @@ typedef struct Attempt {
 typedef struct Batches {
   const Program *program;
   const SimulationOptions *options;
-  GMutex mutex; /* guards what follows */
+  GMutex mutex;      /* guards what follows */
   Simulation **done; /* per batch: finished and not counted yet */
   int64_t count, next, settled, last;
   Simulation *sum;
@@ -58,7 +59,7 @@ typedef struct Simulator {
   bool looks_at_states;
 } Simulator;
 
-/* --- what is counted ------------------------------------------------------------------------------------------------- */
+/* --- what is counted ---------------------------------------------------------------------------------------------- */
 
 static void close_attempt(Simulator *simulator, Attempt *attempt, bool entered) {
   Simulation *sum = simulator->sum;
@@ -107,7 +108,9 @@ static void hear(void *user, const Step *step, const Event *event) {
     }
     break;
   case EVENT_COMMIT: sum->commits++; break;
-  case EVENT_REPLY: sum->rejected += event->after.sort == SORT_WORD && event->after.number == simulator->word_stale; break;
+  case EVENT_REPLY:
+    sum->rejected += event->after.sort == SORT_WORD && event->after.number == simulator->word_stale;
+    break;
   default: break;
   }
 }
@@ -119,7 +122,7 @@ static void count_violations(Simulator *simulator, uint64_t violated, uint64_t *
   }
 }
 
-/* --- when things happen ---------------------------------------------------------------------------------------------- */
+/* --- when things happen ------------------------------------------------------------------------------------------- */
 
 static bool is_sampled_pause(const Simulator *simulator, const Thing *thing) {
   const World *world = simulator->world;
@@ -149,7 +152,8 @@ static Slot *slot_of(Simulator *simulator, const Thing *thing, int64_t opens_ns,
     *tag = (uint64_t)state_message(&simulator->world->layout, state, thing->object)[MESSAGE_ID];
     return &simulator->messages[*tag % MESSAGE_SLOTS];
   }
-  uint32_t place = (((uint32_t)thing->kind * WORLD_PROCESSES_MAX + (uint32_t)thing->subject) * 8 + (uint32_t)thing->part);
+  uint32_t place =
+      (((uint32_t)thing->kind * WORLD_PROCESSES_MAX + (uint32_t)thing->subject) * 8 + (uint32_t)thing->part);
   *tag = (uint64_t)opens_ns << 1 | 1; /* never 0, which is an empty slot */
   return &simulator->things[(place + (uint32_t)thing->object * 7919) % THING_SLOTS];
 }
@@ -195,7 +199,7 @@ static bool find_next(Simulator *simulator, Action *action, int64_t *at_ns) {
   return first >= 0;
 }
 
-/* --- faults ---------------------------------------------------------------------------------------------------------- */
+/* --- faults ------------------------------------------------------------------------------------------------------- */
 
 static bool strikes_messages(const Fault *fault) {
   return fault->kind == FAULT_LATE || fault->kind == FAULT_LOST || fault->kind == FAULT_DUPLICATED;
@@ -241,7 +245,8 @@ static bool find_fault(Simulator *simulator, const Strike *strike, Action *actio
   int32_t count = step_faults(simulator->world, clocked_state(simulator->clocked), actions);
   uint64_t found = 0;
   for (int32_t i = 0; i < count; i++) {
-    bool fits = actions[i].object == strike->fault && (strike->client == NO_INDEX || actions[i].subject == strike->client);
+    bool fits =
+        actions[i].object == strike->fault && (strike->client == NO_INDEX || actions[i].subject == strike->client);
     found += fits;
     if (fits && rng_below(&simulator->rng, found) == 0) {
       *action = actions[i];
@@ -280,7 +285,7 @@ static int32_t choose(void *user, int32_t count, bool by_model) {
   return strikes;
 }
 
-/* --- one run --------------------------------------------------------------------------------------------------------- */
+/* --- one run ------------------------------------------------------------------------------------------------------ */
 
 static bool decide(Simulator *simulator, Action *action, int64_t *at_ns) {
   int64_t next_ns;
@@ -325,14 +330,16 @@ static void run_once(Simulator *simulator, uint64_t seed) {
   memset(simulator->messages, 0, sizeof simulator->messages);
   memset(simulator->things, 0, sizeof simulator->things);
   draw_strikes(simulator);
-  for (int32_t e = 0; e < EVENTS_MAX && decide(simulator, &action, &at_ns) && at_ns <= simulator->options->time_ns; e++) {
+  for (int32_t e = 0; e < EVENTS_MAX && decide(simulator, &action, &at_ns) && at_ns <= simulator->options->time_ns;
+       e++) {
     simulator->sum->events++;
     if (!clocked_step(clocked, at_ns, &action)) {
       Problem problem = clocked_problem(clocked);
       simulator->sum->problem = simulator->sum->cut_short++ == 0 ? problem : simulator->sum->problem;
       break;
     }
-    uint64_t now_violated = clocked_violated(clocked) | (simulator->looks_at_states ? clocked_violated_now(clocked) : 0);
+    uint64_t now_violated =
+        clocked_violated(clocked) | (simulator->looks_at_states ? clocked_violated_now(clocked) : 0);
     if (now_violated != 0) {
       count_violations(simulator, now_violated, &violated);
     }
@@ -340,14 +347,14 @@ static void run_once(Simulator *simulator, uint64_t seed) {
   end_run(simulator, violated);
 }
 
-/* --- batches --------------------------------------------------------------------------------------------------------- */
+/* --- batches ------------------------------------------------------------------------------------------------------ */
 
 static void add(Simulation *to, const Simulation *from) {
   to->problem = to->cut_short == 0 ? from->problem : to->problem;
-  uint64_t *sums[] = {&to->runs, &to->events, &to->faults, &to->attempts, &to->acquisitions, &to->refusals,
-                      &to->commits, &to->rejected, &to->cut_short};
-  const uint64_t parts[] = {from->runs, from->events, from->faults, from->attempts, from->acquisitions, from->refusals,
-                            from->commits, from->rejected, from->cut_short};
+  uint64_t *sums[] = {&to->runs,     &to->events,  &to->faults,   &to->attempts, &to->acquisitions,
+                      &to->refusals, &to->commits, &to->rejected, &to->cut_short};
+  const uint64_t parts[] = {from->runs,     from->events,  from->faults,   from->attempts, from->acquisitions,
+                            from->refusals, from->commits, from->rejected, from->cut_short};
   for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++) {
     *sums[i] += parts[i];
   }
@@ -439,7 +446,8 @@ static void *work(void *data) {
   simulator->options = batches->options;
   simulator->world = world;
   simulator->clocked = clocked_new(world, false);
-  simulator->pause_fault = batches->options->pause.kind != DISTRIBUTION_NONE ? world->program->fault_count - 1 : NO_INDEX;
+  simulator->pause_fault =
+      batches->options->pause.kind != DISTRIBUTION_NONE ? world->program->fault_count - 1 : NO_INDEX;
   simulator->word_stale = find_word(world->program, "stale");
   simulator->looks_at_states = world->program->never_count > 0 || world->program->obtainable_count > 0;
   clocked_keep_names(simulator->clocked);
@@ -454,7 +462,7 @@ static void *work(void *data) {
   return NULL;
 }
 
-/* --- the whole ------------------------------------------------------------------------------------------------------- */
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 static void make_room(Program *program, const SimulationOptions *options) {
   for (int32_t s = 0; options->latency.kind != DISTRIBUTION_NONE && s < program->server_count; s++) {

@@ -18,11 +18,11 @@
 typedef struct SimulationOptions {
   uint64_t seed, runs;
   int32_t jobs;
-  int64_t time_ns;               /* a run ends there, or when nothing can happen any more */
-  double precision;              /* ends when every rate is known to within that, at 95 %; 0: never before the runs do */
-  Distribution latency;          /* of each message */
-  Distribution pause;            /* how long a client pauses, … */
-  Distribution pause_every;      /* … and how long it runs between two pauses */
+  int64_t time_ns;          /* a run ends there, or when nothing can happen any more */
+  double precision;         /* ends when every rate is known to within that, at 95 %; 0: never before the runs do */
+  Distribution latency;     /* of each message */
+  Distribution pause;       /* how long a client pauses, … */
+  Distribution pause_every; /* … and how long it runs between two pauses */
   StopReason (*tick)(void *user, uint64_t runs, uint64_t events); /* as in RandomOptions; may be NULL */
   void *user;
 } SimulationOptions;
@@ -30,13 +30,13 @@ typedef struct SimulationOptions {
 typedef struct Simulation {
   uint64_t runs, events, faults;
   uint64_t attempts, acquisitions, refusals; /* an attempt that is over and did not enter was refused */
-  uint64_t commits, rejected;    /* writes that a resource has applied; requests that it answered with `stale` */
+  uint64_t commits, rejected; /* writes that a resource has applied; requests that it answered with `stale` */
   uint64_t violations[WORLD_PROPERTIES_MAX]; /* per property: steps that violated it, */
   uint64_t runs_with[WORLD_PROPERTIES_MAX];  /* and runs in which one did */
-  int64_t time_ns, free_ns;      /* of all runs together; without anybody inside */
-  Histogram acquire, refuse;     /* from the beginning of an attempt to its entry, or to its end without one */
-  uint64_t cut_short;            /* runs that ran into a finding of the model */
-  Problem problem;               /* the first of these */
+  int64_t time_ns, free_ns;                  /* of all runs together; without anybody inside */
+  Histogram acquire, refuse; /* from the beginning of an attempt to its entry, or to its end without one */
+  uint64_t cut_short;        /* runs that ran into a finding of the model */
+  Problem problem;           /* the first of these */
   bool is_precise;
   StopReason stopped;
 } Simulation;

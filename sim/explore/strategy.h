@@ -10,13 +10,14 @@
 
 typedef struct Strategy {
   const char *name, *text;
-  int32_t share;                                   /* of the portfolio's runs, in parts */
-  void *(*new)(const World *world);                /* its memory, for many batches; NULL: none */
+  int32_t share;                    /* of the portfolio's runs, in parts */
+  void *(*new)(const World *world); /* its memory, for many batches; NULL: none */
   void (*free)(void *self);
-  void (*forget)(void *self);                      /* a new batch begins */
-  void (*begin)(void *self, Walk *walk);           /* a run begins: sets walk->temper */
+  void (*forget)(void *self);                                 /* a new batch begins */
+  void (*begin)(void *self, Walk *walk);                      /* a run begins: sets walk->temper */
   bool (*decide)(void *self, Walk *walk, Decision *decision); /* NULL: walk_decide */
-  void (*end)(void *self, const Walk *walk, int32_t new_until); /* the last decision that led to something new; 0: none did */
+  void (*end)(void *self, const Walk *walk,
+              int32_t new_until); /* the last decision that led to something new; 0: none did */
 } Strategy;
 
 extern const Strategy strategy_uniform;  /* any instant of a window, any fault at any time */

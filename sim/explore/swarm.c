@@ -16,5 +16,7 @@ static void begin(void *self, Walk *walk) {
   }
 }
 
-const Strategy strategy_swarm = {
-    .name = "swarm", .text = "each run with some of the faults, and one way to go about time", .share = 4, .begin = begin};
+const Strategy strategy_swarm = {.name = "swarm",
+                                 .text = "each run with some of the faults, and one way to go about time",
+                                 .share = 4,
+                                 .begin = begin};

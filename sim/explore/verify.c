@@ -23,7 +23,8 @@ typedef struct Verifier {
   const char *incomplete_because;
 } Verifier;
 
-/* --- findings ----------------------------------------------------------------------------------------------------------- */
+/* --- findings
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static void add_finding(Verifier *verifier, const char *kind, Span span, char *text) {
   Finding finding = {.kind = g_strdup(kind), .text = text, .span = span};
@@ -36,7 +37,9 @@ static void give_up(Verifier *verifier, const char *because) {
 }
 
 static void report_problem(Verifier *verifier, Problem problem) {
-  static const struct { const char *kind, *text; } words[] = {
+  static const struct {
+    const char *kind, *text;
+  } words[] = {
       [PROBLEM_RANGE] = {"range", "a value outside the range of its variable"},
       [PROBLEM_SLOTS] = {"overflow", "more messages are in flight here than there is room for"},
       [PROBLEM_NAMES] = {"overflow", "more tokens, tickets, attempts or pending things at once than a state may hold"},
@@ -71,9 +74,10 @@ static Span place_of_state(Verifier *verifier, uint32_t state_index) {
 static void look_for_timelock(Verifier *verifier) {
   Timelock timelock = exploration_find_timelock(verifier->exploration);
   if (timelock.found) {
-    const char *text = timelock.cycle_count > 0
-                           ? "timelock: a loop of steps through here lets no time pass, so time could stand still for ever"
-                           : "timelock: here something is due that can never happen, so time stands still";
+    const char *text =
+        timelock.cycle_count > 0
+            ? "timelock: a loop of steps through here lets no time pass, so time could stand still for ever"
+            : "timelock: here something is due that can never happen, so time stands still";
     add_finding(verifier, "timelock", place_of_state(verifier, timelock.state_index), g_strdup(text));
     give_up(verifier, "of the timelock");
   }
@@ -91,7 +95,8 @@ static void report_asymmetry(Verifier *verifier) {
   }
 }
 
-/* --- properties --------------------------------------------------------------------------------------------------------- */
+/* --- properties
+ * --------------------------------------------------------------------------------------------------------- */
 
 static int32_t property_count(const Verifier *verifier) {
   return world_property_count(verifier->world);
@@ -126,8 +131,8 @@ static void decide_unhit(Verifier *verifier, int32_t property, PropertyResult *r
 static void confirm_witness(Verifier *verifier, const World *world, const Witness *witness, int32_t property) {
   PropertyResult *result = &verifier->result->properties[property];
   g_autofree char *problem = NULL;
-  result->run = confirm_run(world, witness->actions, (int32_t)witness->action_count, property,
-                            witness->state_violation, &problem);
+  result->run = confirm_run(world, witness->actions, (int32_t)witness->action_count, property, witness->state_violation,
+                            &problem);
   if (result->run == NULL) {
     result->verdict = VERDICT_UNDECIDED;
     result->note = g_strdup_printf("a violation was found but not confirmed: %s", problem);
@@ -152,8 +157,9 @@ static uint64_t hit_together(const Verifier *verifier, int32_t property) {
 static void give_up_hit(Verifier *verifier, const Witness *witness, PropertyResult *result) {
   result->verdict = VERDICT_UNDECIDED;
   bool is_limit = witness->stopped != STOP_NOT;
-  result->note = g_strdup(is_limit ? "a limit was reached while a possible violation was being confirmed"
-                                   : "a possible violation was not found again among exchanged servers; try --no-symmetry");
+  result->note =
+      g_strdup(is_limit ? "a limit was reached while a possible violation was being confirmed"
+                        : "a possible violation was not found again among exchanged servers; try --no-symmetry");
   if (verifier->result->stopped == STOP_NOT) {
     verifier->result->stopped = witness->stopped;
   }
@@ -184,10 +190,12 @@ static void decide_hit(Verifier *verifier, int32_t property) {
   witness_free(witness);
 }
 
-/* --- loose clocks -------------------------------------------------------------------------------------------------------
+/* --- loose clocks
+ * -------------------------------------------------------------------------------------------------------
  *
  * Bounds that are widened to all clocks that a scenario allows may prove and never convict. A violation is sought with
- * given clocks, the same for each kind or group, and suspends of given length: each choice is an exact model of its own. */
+ * given clocks, the same for each kind or group, and suspends of given length: each choice is an exact model of its
+ * own. */
 
 enum { PARTIES_MAX = PROGRAM_CLIENTS_MAX + PROGRAM_SERVERS_MAX };
 
@@ -243,14 +251,19 @@ static void convict_with(Verifier *verifier, int32_t property, const Clocks *clo
   Timed *timed = timed_new(world, &too_large_us);
   if (timed != NULL) {
     System system = timed_system(timed, verifier->options->symmetry);
-    ExploreOptions explore_options = {.exact = verifier->options->exact, .canonical = true,
+    ExploreOptions explore_options = {.exact = verifier->options->exact,
+                                      .canonical = true,
                                       .memory_bytes = verifier->options->memory_bytes,
-                                      .max_states = verifier->options->max_states, .phase = "exploring with exact clocks",
-                                      .tick = verifier->options->tick, .user = verifier->options->user};
+                                      .max_states = verifier->options->max_states,
+                                      .phase = "exploring with exact clocks",
+                                      .tick = verifier->options->tick,
+                                      .user = verifier->options->user};
     Exploration *exploration = explore(&system, &explore_options);
     if (exploration_hit_set(exploration) >> property & 1) {
-      WitnessOptions options = {.memory_bytes = verifier->options->memory_bytes, .phase = "searching a witness",
-                                .tick = verifier->options->tick, .user = verifier->options->user};
+      WitnessOptions options = {.memory_bytes = verifier->options->memory_bytes,
+                                .phase = "searching a witness",
+                                .tick = verifier->options->tick,
+                                .user = verifier->options->user};
       Witness *witness = witness_search(exploration, UINT64_C(1) << property, &options);
       if (witness->outcome == WITNESS_FOUND) {
         confirm_witness(verifier, world, witness, property);
@@ -285,7 +298,8 @@ static void convict_with_exact_clocks(Verifier *verifier, int32_t property) {
   if (result->verdict != VERDICT_VIOLATED) {
     g_free(result->note);
     result->verdict = VERDICT_UNDECIDED;
-    result->note = g_strdup("possible with clocks in between, perhaps: neither proved nor confirmed with the extreme ones");
+    result->note =
+        g_strdup("possible with clocks in between, perhaps: neither proved nor confirmed with the extreme ones");
   }
 }
 
@@ -309,13 +323,16 @@ static void decide_property(Verifier *verifier, int32_t property) {
   result->note = result->note != NULL ? result->note : g_strdup("");
 }
 
-/* --- the scenario ------------------------------------------------------------------------------------------------------- */
+/* --- the scenario
+ * ------------------------------------------------------------------------------------------------------- */
 
 static void run_exploration(Verifier *verifier) {
-  static const char *const because[] = {
-      [STOP_NOT] = "", [STOP_TIME] = "the time was up", [STOP_MEMORY] = "the memory limit was reached",
-      [STOP_STATES] = "the limit of states was reached", [STOP_OVERFLOW] = "there was no room for more messages",
-      [STOP_INTERRUPT] = "it was interrupted"};
+  static const char *const because[] = {[STOP_NOT] = "",
+                                        [STOP_TIME] = "the time was up",
+                                        [STOP_MEMORY] = "the memory limit was reached",
+                                        [STOP_STATES] = "the limit of states was reached",
+                                        [STOP_OVERFLOW] = "there was no room for more messages",
+                                        [STOP_INTERRUPT] = "it was interrupted"};
   const VerifyOptions *options = verifier->options;
   verifier->system = timed_system(verifier->timed, options->symmetry);
   ExploreOptions explore_options = {.exact = options->exact,
@@ -368,8 +385,8 @@ Verification *verify(const Program *program, const VerifyOptions *options) {
   } else if (verifier.timed == NULL) {
     g_autofree char *text = run_time_text(too_large_us * 1000);
     add_finding(&verifier, "constant", (Span){0},
-                g_strdup_printf("the duration of %s s is too large beside the finest one of this model: use rounder times",
-                                text));
+                g_strdup_printf(
+                    "the duration of %s s is too large beside the finest one of this model: use rounder times", text));
     give_up(&verifier, "a duration is too large");
   } else {
     run_exploration(&verifier);

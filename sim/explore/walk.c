@@ -6,7 +6,7 @@
 
 #define NS_PER_US 1000
 
-/* --- the constants of a model ---------------------------------------------------------------------------------------- */
+/* --- the constants of a model ------------------------------------------------------------------------------------- */
 
 static void add_constant(Walk *walk, int64_t us) {
   int64_t ns = us < INT64_MAX / (4 * NS_PER_US) ? us * NS_PER_US : 0;
@@ -41,7 +41,7 @@ static int64_t random_constant(Walk *walk) {
   return walk->constants_ns[rng_below(&walk->rng, (uint64_t)walk->constant_count)];
 }
 
-/* --- instants -------------------------------------------------------------------------------------------------------- */
+/* --- instants ----------------------------------------------------------------------------------------------------- */
 
 static int64_t clamped(int64_t instant, int64_t from, int64_t to) {
   return instant < from ? from : instant > to ? to : instant;
@@ -107,7 +107,7 @@ static int64_t plan(Walk *walk, const Due *due) {
   }
 }
 
-/* --- what is due ----------------------------------------------------------------------------------------------------- */
+/* --- what is due -------------------------------------------------------------------------------------------------- */
 
 /* The same for as long as a thing is due, however the state around it changes: messages are known by their number. */
 static uint64_t key_of(const Walk *walk, const Due *due) {
@@ -116,7 +116,8 @@ static uint64_t key_of(const Walk *walk, const Due *due) {
     State *state = (State *)clocked_state(walk->clocked);
     object = (uint64_t)state_message(&walk->world->layout, state, due->action.object)[MESSAGE_ID];
   }
-  uint64_t what = (uint64_t)due->action.kind << 56 | (uint64_t)due->action.subject << 48 | (uint64_t)due->action.part << 40 | object;
+  uint64_t what = (uint64_t)due->action.kind << 56 | (uint64_t)due->action.subject << 48 |
+                  (uint64_t)due->action.part << 40 | object;
   return due->action.kind == ACTION_ARRIVE ? what : rng_mix((uint64_t)due->opens_ns) ^ what;
 }
 
@@ -188,7 +189,7 @@ static int32_t first_planned(Walk *walk, int64_t *at_ns) {
   return first;
 }
 
-/* --- faults ---------------------------------------------------------------------------------------------------------- */
+/* --- faults ------------------------------------------------------------------------------------------------------- */
 
 /* Most faults do harm only while somebody relies on the lock. */
 static bool may_strike_now(const Walk *walk) {
@@ -210,18 +211,21 @@ void walk_vary(Walk *walk) {
   temper->meets_deadlines = !rng_one_in(&walk->rng, 4);
   if (temper->only_inside) {
     temper->choice_one_in = temper->choice_one_in > 0 ? (uint32_t)rng_between(&walk->rng, 2, 5) : 0;
-    temper->strike_one_in = temper->strike_one_in > 1 ? (uint32_t)rng_between(&walk->rng, 3, 12) : temper->strike_one_in;
+    temper->strike_one_in =
+        temper->strike_one_in > 1 ? (uint32_t)rng_between(&walk->rng, 3, 12) : temper->strike_one_in;
   }
 }
 
-/* --- decisions ------------------------------------------------------------------------------------------------------- */
+/* --- decisions ---------------------------------------------------------------------------------------------------- */
 
 bool walk_strike(Walk *walk, int64_t until_ns, Decision *decision) {
   if (walk->fault_count == 0 || !may_strike_now(walk) || !rng_one_in(&walk->rng, walk->temper.strike_one_in)) {
     return false;
   }
   int64_t to = until_ns == INT64_MAX ? walk->now_ns + random_constant(walk) : until_ns;
-  int64_t at = rng_one_in(&walk->rng, 2) ? rng_between(&walk->rng, walk->now_ns, to) : rng_one_in(&walk->rng, 2) ? walk->now_ns : to;
+  int64_t at = rng_one_in(&walk->rng, 2)   ? rng_between(&walk->rng, walk->now_ns, to)
+               : rng_one_in(&walk->rng, 2) ? walk->now_ns
+                                           : to;
   *decision = (Decision){at, walk->faults[rng_below(&walk->rng, (uint64_t)walk->fault_count)]};
   return true;
 }
@@ -255,7 +259,9 @@ int32_t walk_choose(Walk *walk, int32_t count, bool by_model) {
   return (int32_t)rng_between(&walk->rng, 1, count - 1);
 }
 
-static int32_t choose(void *user, int32_t count, bool by_model) { return walk_choose(user, count, by_model); }
+static int32_t choose(void *user, int32_t count, bool by_model) {
+  return walk_choose(user, count, by_model);
+}
 
 Walk *walk_new(const World *world, int32_t decision_max) {
   Walk *walk = calloc(1, sizeof *walk);

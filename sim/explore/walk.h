@@ -1,8 +1,9 @@
 /* One random run under way: the concrete engine, what is due in it, and when each of these is planned to happen.
  *
- * A thing gets a planned instant once, when it is first seen, and keeps it while it is due; the next decision is what is
- * planned first, or a fault. How instants and faults are chosen is a strategy's business (strategy.h). The decisions are
- * kept: an instant and an action with all choices each, which clocked_take takes again. Allocates once, for many runs.
+ * A thing gets a planned instant once, when it is first seen, and keeps it while it is due; the next decision is what
+ * is planned first, or a fault. How instants and faults are chosen is a strategy's business (strategy.h). The decisions
+ * are kept: an instant and an action with all choices each, which clocked_take takes again. Allocates once, for many
+ * runs.
  */
 #ifndef LOCKSTEP_EXPLORE_WALK_H
 #define LOCKSTEP_EXPLORE_WALK_H
@@ -26,14 +27,14 @@ typedef enum Timing {
 
 /* How a run goes about time and faults. Probabilities are "one in so many". */
 typedef struct Temper {
-  bool is_mixed;            /* each thing has a timing of its own */
-  Timing timing;            /* else: of all */
-  uint32_t strike_one_in;   /* a fault before a step; 0: never */
-  uint32_t choice_one_in;   /* a fault inside a step, at each point where one may strike; 0: never */
-  uint64_t faults_off;      /* bit set of the scenario's faults that stay away */
-  bool only_inside;         /* faults strike only while some client is in its critical section */
-  bool meets_deadlines;     /* what is planned for later happens when something else has to: much at one instant */
-  int32_t length;           /* of the run, in decisions; 0: as many as are allowed */
+  bool is_mixed;          /* each thing has a timing of its own */
+  Timing timing;          /* else: of all */
+  uint32_t strike_one_in; /* a fault before a step; 0: never */
+  uint32_t choice_one_in; /* a fault inside a step, at each point where one may strike; 0: never */
+  uint64_t faults_off;    /* bit set of the scenario's faults that stay away */
+  bool only_inside;       /* faults strike only while some client is in its critical section */
+  bool meets_deadlines;   /* what is planned for later happens when something else has to: much at one instant */
+  int32_t length;         /* of the run, in decisions; 0: as many as are allowed */
 } Temper;
 
 #define WALK_CONSTANTS_MAX 64
@@ -46,9 +47,9 @@ typedef struct Walk {
   int64_t constants_ns[WALK_CONSTANTS_MAX]; /* every finite duration of the model, and the ends of its windows */
   int32_t constant_count;
   int64_t now_ns;
-  int64_t last_ns;                          /* no later than that, something has to happen */
+  int64_t last_ns; /* no later than that, something has to happen */
   Due due[THINGS_MAX];
-  int64_t planned_ns[THINGS_MAX];           /* INT64_MAX: never (optional) */
+  int64_t planned_ns[THINGS_MAX]; /* INT64_MAX: never (optional) */
   int32_t due_count;
   Action faults[FAULT_ACTIONS_MAX];
   int32_t fault_count;
@@ -61,8 +62,8 @@ typedef struct Walk {
 
 Walk *walk_new(const World *world, int32_t decision_max);
 void walk_free(Walk *walk);
-/* What the strategies that vary their runs have in common: one length for short and long runs (all of the longest, a half,
- * …), and every other run keeps its faults for when somebody is inside, where they are then likely. */
+/* What the strategies that vary their runs have in common: one length for short and long runs (all of the longest, a
+ * half, …), and every other run keeps its faults for when somebody is inside, where they are then likely. */
 void walk_vary(Walk *walk);
 /* Begins a new run, with its own stream of random numbers. */
 void walk_begin(Walk *walk, uint64_t seed);

@@ -20,8 +20,8 @@ typedef struct Heap {
 
 /* One way into a node: an action from another one. */
 typedef struct Link {
-  uint32_t next;         /* block of another way, or POOL_NONE */
-  uint32_t parent;       /* a node */
+  uint32_t next;   /* block of another way, or POOL_NONE */
+  uint32_t parent; /* a node */
   uint32_t action_block;
 } Link;
 
@@ -36,7 +36,7 @@ typedef struct Node {
   uint16_t key_bytes;
   uint16_t zone_words;
   uint64_t goal; /* what the action that leads here violates of the properties; 0: no goal */
-  bool dead; /* covered by, or joined to, a younger node that is no dearer */
+  bool dead;     /* covered by, or joined to, a younger node that is no dearer */
   bool expanded;
   bool leads; /* to the goal: marked when there is one */
 } Node;
@@ -63,8 +63,8 @@ typedef struct Search {
   const WitnessOptions *options;
   Witness *witness;
   uint64_t properties; /* bit set */
-  Cost *distances;   /* per state of the exploration: to a hit, or COST_NONE */
-  uint32_t *covers;  /* per state: its newest Cover, or POOL_NONE */
+  Cost *distances;     /* per state of the exploration: to a hit, or COST_NONE */
+  uint32_t *covers;    /* per state: its newest Cover, or POOL_NONE */
   VEC(Node) nodes;
   Pool pool;
   Heap heap;
@@ -268,12 +268,15 @@ static uint32_t keep_action(Search *search, const Action *action) {
 
 static Action kept_action(const Search *search, uint32_t block) {
   const uint8_t *bytes = pool_at(&search->pool, block);
-  Action action = {.kind = bytes[0], .subject = bytes[1], .object = bytes[2], .part = bytes[3], .choice_count = bytes[4]};
+  Action action = {
+      .kind = bytes[0], .subject = bytes[1], .object = bytes[2], .part = bytes[3], .choice_count = bytes[4]};
   memcpy(action.choices, bytes + ACTION_HEAD_BYTES, action.choice_count);
   return action;
 }
 
-static Link *link_at(const Search *search, uint32_t block) { return pool_at(&search->pool, block); }
+static Link *link_at(const Search *search, uint32_t block) {
+  return pool_at(&search->pool, block);
+}
 
 /* The way into a new node from the one that is expanded. */
 static uint32_t keep_link(Search *search, const Action *action) {
@@ -318,9 +321,13 @@ static void keep_state(Search *search, Node *node, SystemState state) {
 
 /* Forwards: what is covered */
 
-static Cover *cover_at(const Search *search, uint32_t block) { return pool_at(&search->pool, block); }
+static Cover *cover_at(const Search *search, uint32_t block) {
+  return pool_at(&search->pool, block);
+}
 
-static size_t cover_bytes(uint32_t zone_words) { return sizeof(Cover) + zone_words * sizeof(int32_t); }
+static size_t cover_bytes(uint32_t zone_words) {
+  return sizeof(Cover) + zone_words * sizeof(int32_t);
+}
 
 static bool is_pruned(const Search *search, uint32_t representative, SystemState own, Cost cost) {
   const System *system = search->exploration->system;
@@ -342,8 +349,8 @@ static bool join_nodes(Search *search, uint32_t new_index, uint32_t old_index) {
   bool same = !old->expanded && !old->dead && old->links != POOL_NONE && new_node->links != POOL_NONE &&
               old->key_bytes == new_node->key_bytes &&
               memcmp(node_key(search, old), node_key(search, new_node), old->key_bytes) == 0;
-  if (!same || !system->merge(system->self, node_state(search, new_node), node_zone(search, new_node),
-                              node_zone(search, old))) {
+  if (!same ||
+      !system->merge(system->self, node_state(search, new_node), node_zone(search, new_node), node_zone(search, old))) {
     return false;
   }
   Link *last = link_at(search, old->links);
@@ -401,7 +408,8 @@ static void add_exact_state(Search *search, const Successor *successor, Cost cos
   SystemState own = renames(search) ? system->representative(system->self, successor->state) : successor->state;
   uint32_t index = store_find(store, own.key, own.key_bytes);
   if (index == STORE_NONE && system->classes_split) {
-    search->has_lost_way = true; /* it is there under another representative: without its distance there is no going on */
+    search->has_lost_way =
+        true; /* it is there under another representative: without its distance there is no going on */
     return;
   }
   CHECK(index != STORE_NONE || search->exploration->stopped != STOP_NOT); /* else a finished search has missed it */
@@ -493,7 +501,8 @@ static int compare_exits(const void *a, const void *b) {
   if (x->from != y->from) {
     return x->from < y->from ? -1 : 1;
   }
-  return x->to != y->to ? (x->to < y->to ? -1 : 1) : (x->action_block > y->action_block) - (x->action_block < y->action_block);
+  return x->to != y->to ? (x->to < y->to ? -1 : 1)
+                        : (x->action_block > y->action_block) - (x->action_block < y->action_block);
 }
 
 static void list_exits(Walk *walk) {

@@ -4,8 +4,8 @@
  * hit is searched again, with exact zones (each successor's zone as the System gives it, nothing joined) and with
  * process names that stay put, inside the *cone*: the states from which the exploration sees a way to the hit.
  *   1. Backwards: Dijkstra over the exploration's reversed edges gives each state the least cost h of a way to a hit.
- *   2. Forwards: A* by f = g + h from the initial states; among equal f the smaller g first, then the older node. A node
- *      whose representative is outside the cone is dropped; so is one that lies inside what other nodes of the same
+ *   2. Forwards: A* by f = g + h from the initial states; among equal f the smaller g first, then the older node. A
+ * node whose representative is outside the cone is dropped; so is one that lies inside what other nodes of the same
  *      representative cover at a cost not above. A node that waits is joined to a new one with the same key and cost if
  *      their union is exact (System.merge), and keeps all its ways in: the interleavings of independent steps.
  *   3. When a goal leaves the heap: the nodes and ways that lead to it are walked forwards again from the initial
@@ -57,8 +57,8 @@ typedef struct Witness {
   uint64_t peak_bytes;
 } Witness;
 
-/* `properties` is a bit set: the search ends with the cheapest run that violates any of them, and witness->violated says
- * which. Those are then searched no further: none of them has a cheaper run. */
+/* `properties` is a bit set: the search ends with the cheapest run that violates any of them, and witness->violated
+ * says which. Those are then searched no further: none of them has a cheaper run. */
 Witness *witness_search(const Exploration *exploration, uint64_t properties, const WitnessOptions *options);
 void witness_free(Witness *witness);
 

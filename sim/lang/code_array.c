@@ -45,7 +45,8 @@ static bool check_ghost(Compiler *c, Name name) {
   if (c->mode == MODE_NEVER || c->reads_ghosts > 0) {
     return true;
   }
-  diagnostics_error(c->diagnostics, name.span, "'%s' is a ghost: only a `never`, an `assert` and assignments to ghosts read it", name.text);
+  diagnostics_error(c->diagnostics, name.span,
+                    "'%s' is a ghost: only a `never`, an `assert` and assignments to ghosts read it", name.text);
   return false;
 }
 
@@ -130,8 +131,9 @@ static bool resolve_field(Compiler *c, const Expr *expr, Field *field) {
     if (expr->left->kind == EXPR_NAME && compiler_find(c, expr->left->name.text) == NULL) {
       compiler_unknown(c, expr->left->name, "name");
     } else {
-      diagnostics_error(c->diagnostics, expr->left->span, "'%s' is not one client or server; write `any(c in client : c.%s …)`",
-                        expr_text(c, expr->left), expr->name.text);
+      diagnostics_error(c->diagnostics, expr->left->span,
+                        "'%s' is not one client or server; write `any(c in client : c.%s …)`", expr_text(c, expr->left),
+                        expr->name.text);
     }
     return false;
   }
@@ -143,7 +145,8 @@ static bool resolve_field(Compiler *c, const Expr *expr, Field *field) {
   int32_t count = is_client ? c->decl->clients[kind]->variable_count : program->services[service].variable_count;
   *field = (Field){.process = (int32_t)owner.value + (is_client ? 0 : program->client_count)};
   field->declared = find_variable(variables, count, expr->name.text, &field->variable);
-  if (field->declared == NULL && (!is_state_field(expr->name.text) || (!is_client && strcmp(expr->name.text, "inside") == 0))) {
+  if (field->declared == NULL &&
+      (!is_state_field(expr->name.text) || (!is_client && strcmp(expr->name.text, "inside") == 0))) {
     unknown_field(c, expr, variables, count);
     return false;
   }
@@ -184,17 +187,18 @@ Shape code_field(Compiler *c, const Expr *expr, const Expr *index) {
 
 typedef struct Stamp {
   int32_t variable;
-  int32_t process;      /* NO_INDEX: the one that runs */
-  const Symbol *value;  /* an argument or a `let` of a handler; NULL: a variable */
-  bool on_wall;         /* of such a value */
+  int32_t process;     /* NO_INDEX: the one that runs */
+  const Symbol *value; /* an argument or a `let` of a handler; NULL: a variable */
+  bool on_wall;        /* of such a value */
   Name name;
   Extent extent;
-  const Expr *index;    /* of an element */
+  const Expr *index;     /* of an element */
   const Symbol *element; /* of a quantifier over an array */
 } Stamp;
 
 static bool no_stamp(Compiler *c, const Expr *expr) {
-  diagnostics_error(c->diagnostics, expr->span, "'%s' is not a stamp; `age` reads a variable that took `now`", expr_text(c, expr));
+  diagnostics_error(c->diagnostics, expr->span, "'%s' is not a stamp; `age` reads a variable that took `now`",
+                    expr_text(c, expr));
   return false;
 }
 
@@ -207,20 +211,24 @@ static bool find_field_stamp(Compiler *c, const Expr *expr, const Expr *field_ex
     diagnostics_error(c->diagnostics, expr->span, "'%s' is not a stamp", expr_text(c, expr));
     return false;
   }
-  *stamp = (Stamp){.variable = field.variable, .process = field.process, .extent = field.declared->extent,
+  *stamp = (Stamp){.variable = field.variable,
+                   .process = field.process,
+                   .extent = field.declared->extent,
                    .name = {expr_text(c, field_expr), field_expr->span}};
   return true;
 }
 
 /* A stamp that came with a message, or a `let`: it must be known which clock it is read on. */
 static bool find_value_stamp(Compiler *c, const Expr *expr, const Symbol *symbol, Stamp *stamp) {
-  bool is_argument = symbol->kind == SYMBOL_ARG, is_bad = symbol->shape.sort != SORT_STAMP && symbol->shape.sort != SORT_REPLY;
+  bool is_argument = symbol->kind == SYMBOL_ARG,
+       is_bad = symbol->shape.sort != SORT_STAMP && symbol->shape.sort != SORT_REPLY;
   if (is_bad) {
     return no_stamp(c, expr);
   }
   const CallFacts *facts = is_argument ? c->handled : NULL;
   if (facts != NULL && (facts->on_wall & facts->on_monotonic & (1 << symbol->index))) {
-    diagnostics_error(c->diagnostics, expr->span, "'%s' comes from different clocks: wall and monotonic", expr_text(c, expr));
+    diagnostics_error(c->diagnostics, expr->span, "'%s' comes from different clocks: wall and monotonic",
+                      expr_text(c, expr));
     return false;
   }
   *stamp = (Stamp){.process = NO_INDEX, .value = symbol, .on_wall = symbol->shape.on_wall, .name = expr->name};
@@ -250,8 +258,12 @@ static bool find_stamp(Compiler *c, const Expr *expr, Stamp *stamp) {
     return no_stamp(c, expr);
   }
   bool is_ghost = symbol->kind == SYMBOL_GHOST;
-  *stamp = (Stamp){.variable = symbol->index, .process = is_ghost ? ghost_process(c) : NO_INDEX, .name = base->name,
-                   .extent = symbol->extent, .index = index, .element = element};
+  *stamp = (Stamp){.variable = symbol->index,
+                   .process = is_ghost ? ghost_process(c) : NO_INDEX,
+                   .name = base->name,
+                   .extent = symbol->extent,
+                   .index = index,
+                   .element = element};
   return !is_ghost || check_ghost(c, base->name);
 }
 
@@ -263,7 +275,8 @@ static void wrong_age_operator(Compiler *c, const Expr *expr) {
                       "an age that meets its bound exactly counts as too old; write `%s %s %s`", age,
                       is_above ? ">=" : "<", bound);
   } else {
-    diagnostics_error(c->diagnostics, expr->op_span, "an age is only compared by < and >=; write `%s < %s`", age, bound);
+    diagnostics_error(c->diagnostics, expr->op_span, "an age is only compared by < and >=; write `%s < %s`", age,
+                      bound);
   }
 }
 
@@ -298,7 +311,8 @@ bool code_age(Compiler *c, const Expr *expr, bool *below, int32_t *variable, int
     return false;
   }
   if (stamp.process != NO_INDEX || stamp.extent.is_array) {
-    diagnostics_error(c->diagnostics, expr->left->span, "`until` reads the age of a stamp of this client that is no array");
+    diagnostics_error(c->diagnostics, expr->left->span,
+                      "`until` reads the age of a stamp of this client that is no array");
     return false;
   }
   *variable = stamp.variable;
@@ -311,7 +325,8 @@ bool code_age_below(Compiler *c, const Expr *expr) {
   Stamp stamp;
   code_pause_point(c, expr->span);
   if (c->mode == MODE_GUARD) {
-    diagnostics_error(c->diagnostics, expr->span, "a guard reads no clock; let a timer change a variable that it reads");
+    diagnostics_error(c->diagnostics, expr->span,
+                      "a guard reads no clock; let a timer change a variable that it reads");
     return true;
   }
   if (!resolve_age(c, expr, &below, &stamp, &duration)) {
@@ -328,7 +343,8 @@ bool code_age_below(Compiler *c, const Expr *expr) {
   } else if (is_indexed && !code_index(c, stamp.name, &stamp.extent, stamp.index)) {
     return true;
   }
-  code_emit_element(c, stamp.process == NO_INDEX ? OP_AGE_BELOW : OP_AGE_BELOW_OF, stamp.variable, duration, is_indexed, expr->span);
+  code_emit_element(c, stamp.process == NO_INDEX ? OP_AGE_BELOW : OP_AGE_BELOW_OF, stamp.variable, duration, is_indexed,
+                    expr->span);
   if (stamp.process != NO_INDEX && !c->dead && !c->exhausted) {
     c->code.items[c->code.count - 1].count = (uint8_t)stamp.process;
   }

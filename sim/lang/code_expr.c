@@ -27,7 +27,8 @@ static bool group_range(Compiler *c, const Expr *expr, const char *what, Range *
   range->first.is_group = false;
   range->first.count = 1;
   if (group.sort != SORT_CLIENT && group.sort != SORT_SERVER) {
-    diagnostics_error(c->diagnostics, expr->span, "'%s' is no group of processes and no range a..b", expr_text(c, expr));
+    diagnostics_error(c->diagnostics, expr->span, "'%s' is no group of processes and no range a..b",
+                      expr_text(c, expr));
     return false;
   }
   return true;
@@ -51,7 +52,8 @@ bool code_range(Compiler *c, const Expr *low_expr, const Expr *high_expr, const 
 
 /* The elements of an array of the process that runs, or of a ghost. */
 static const Symbol *quantified_array(Compiler *c, const Expr *expr) {
-  const Symbol *symbol = expr->third == NULL && expr->left->kind == EXPR_NAME ? compiler_find(c, expr->left->name.text) : NULL;
+  const Symbol *symbol =
+      expr->third == NULL && expr->left->kind == EXPR_NAME ? compiler_find(c, expr->left->name.text) : NULL;
   bool is_variable = symbol != NULL && (symbol->kind == SYMBOL_VARIABLE || symbol->kind == SYMBOL_GHOST);
   return is_variable && symbol->extent.is_array ? ast_copy(c->model->ast, symbol, sizeof *symbol) : NULL;
 }
@@ -154,7 +156,8 @@ static Shape quantifier_extreme(Compiler *c, const Expr *expr, const Domain *dom
     }
   }
   if (range->skips_me) {
-    diagnostics_error(c->diagnostics, expr->left->span, "`min` and `max` do not range over peers, of which there may be none");
+    diagnostics_error(c->diagnostics, expr->left->span,
+                      "`min` and `max` do not range over peers, of which there may be none");
   } else if (range->count == 0) {
     diagnostics_error(c->diagnostics, expr->left->span, "this range is empty: it has no smallest or largest");
   }
@@ -166,7 +169,8 @@ static Shape code_quantifier(Compiler *c, const Expr *expr) {
   if (!quantifier_domain(c, expr, &domain)) {
     return shape_any;
   }
-  return expr->quantifier == QUANTIFIER_COUNT ? quantifier_count(c, expr, &domain) : quantifier_extreme(c, expr, &domain);
+  return expr->quantifier == QUANTIFIER_COUNT ? quantifier_count(c, expr, &domain)
+                                              : quantifier_extreme(c, expr, &domain);
 }
 
 /* Conditions: jumping code, so that nothing lies on the stack at a pause point. */
@@ -248,7 +252,8 @@ static bool in_service(const Compiler *c) {
 
 /* Whose messages the handler gets: clients', servers', or only the adversary's. */
 static Shape caller_shape(const Compiler *c) {
-  bool from_server = c->handled != NULL && c->handled->from_server, from_client = c->handled != NULL && c->handled->from_client;
+  bool from_server = c->handled != NULL && c->handled->from_server,
+       from_client = c->handled != NULL && c->handled->from_client;
   Shape shape = shape_of(from_server && from_client ? SORT_REPLY : from_server ? SORT_SERVER : SORT_CLIENT);
   shape.optional = !from_server && !from_client;
   return shape;
@@ -259,7 +264,8 @@ static Sort plain_sort_of_element(Compiler *c, const Expr *array) {
   if (array->kind == EXPR_FIELD && c->mode == MODE_NEVER) {
     return code_field_sort(c, array);
   }
-  bool is_variable = symbol != NULL && symbol->kind != SYMBOL_CONSTANT && symbol->kind != SYMBOL_KIND && symbol->kind != SYMBOL_LIST;
+  bool is_variable =
+      symbol != NULL && symbol->kind != SYMBOL_CONSTANT && symbol->kind != SYMBOL_KIND && symbol->kind != SYMBOL_LIST;
   return is_variable ? symbol->shape.sort : SORT_REPLY;
 }
 
@@ -293,11 +299,12 @@ static void cannot_compare(Compiler *c, const Expr *expr, Shape left, Shape righ
     other = right;
   }
   if (wrong_shape.sort == SORT_DURATION) {
-    diagnostics_error(c->diagnostics, wrong->span, "'%s' is a duration; compare it with a duration such as 30ms, not with %s",
-                      expr_text(c, wrong), sort_text(other.sort));
-  } else if (wrong_shape.sort == SORT_WORD) {
-    diagnostics_error(c->diagnostics, wrong->span, "'%s' is a word that servers reply; it cannot equal %s", expr_text(c, wrong),
+    diagnostics_error(c->diagnostics, wrong->span,
+                      "'%s' is a duration; compare it with a duration such as 30ms, not with %s", expr_text(c, wrong),
                       sort_text(other.sort));
+  } else if (wrong_shape.sort == SORT_WORD) {
+    diagnostics_error(c->diagnostics, wrong->span, "'%s' is a word that servers reply; it cannot equal %s",
+                      expr_text(c, wrong), sort_text(other.sort));
   } else {
     diagnostics_error(c->diagnostics, wrong->span, "'%s' is %s; it cannot be compared with %s", expr_text(c, wrong),
                       sort_text(wrong_shape.sort), sort_text(other.sort));
@@ -306,8 +313,9 @@ static void cannot_compare(Compiler *c, const Expr *expr, Shape left, Shape righ
 
 static void only_ages(Compiler *c, const Expr *expr) {
   const char *text = expr_text(c, expr);
-  diagnostics_error(c->diagnostics, expr->span, "'%s' is a stamp; it is only compared (`age(%s) < 10s`), copied to another stamp or sent",
-                    text, text);
+  diagnostics_error(c->diagnostics, expr->span,
+                    "'%s' is a stamp; it is only compared (`age(%s) < 10s`), copied to another stamp or sent", text,
+                    text);
 }
 
 static void check_comparison(Compiler *c, const Expr *expr, Shape left, Shape right) {
@@ -321,7 +329,8 @@ static void check_comparison(Compiler *c, const Expr *expr, Shape left, Shape ri
     Sort sort = left.sort == SORT_REPLY ? right.sort : left.sort;
     if (sort == SORT_TOKEN || sort == SORT_CLIENT || sort == SORT_SERVER || sort == SORT_WORD || sort == SORT_BOOL ||
         sort == SORT_NONE) {
-      diagnostics_error(c->diagnostics, expr->op_span, "there is no order here, since '%s' is %s; only == and != mean anything",
+      diagnostics_error(c->diagnostics, expr->op_span,
+                        "there is no order here, since '%s' is %s; only == and != mean anything",
                         expr_text(c, left.sort == sort ? expr->left : expr->right), sort_text(sort));
       return;
     }
@@ -372,16 +381,21 @@ static bool check_number(Compiler *c, const Expr *expr, Shape shape) {
     only_ages(c, expr);
     return false;
   }
-  const char *why = shape.sort == SORT_TICKET ? "; only the order of tickets means anything, and `next t` is a larger one"
+  const char *why = shape.sort == SORT_TICKET
+                        ? "; only the order of tickets means anything, and `next t` is a larger one"
                     : shape.sort == SORT_DURATION ? "; durations are calculated with constants only"
                                                   : "";
-  diagnostics_error(c->diagnostics, expr->span, "'%s' is %s, not a number%s", expr_text(c, expr), sort_text(shape.sort), why);
+  diagnostics_error(c->diagnostics, expr->span, "'%s' is %s, not a number%s", expr_text(c, expr), sort_text(shape.sort),
+                    why);
   return false;
 }
 
 static Shape code_arithmetic(Compiler *c, const Expr *expr) {
-  static const Opcode ops[] = {[BINARY_ADD] = OP_ADD, [BINARY_SUB] = OP_SUB, [BINARY_MUL] = OP_MUL,
-                               [BINARY_DIV] = OP_DIV, [BINARY_MOD] = OP_MOD};
+  static const Opcode ops[] = {[BINARY_ADD] = OP_ADD,
+                               [BINARY_SUB] = OP_SUB,
+                               [BINARY_MUL] = OP_MUL,
+                               [BINARY_DIV] = OP_DIV,
+                               [BINARY_MOD] = OP_MOD};
   Shape left = code_value(c, expr->left);
   c->pending++;
   Shape right = code_value(c, expr->right);
@@ -415,13 +429,14 @@ static Shape code_name(Compiler *c, const Expr *expr) {
   case SYMBOL_GHOST:
   case SYMBOL_ELEMENT:
   case SYMBOL_ARG:
-  case SYMBOL_LOCAL:
-    return code_load(c, symbol, expr->name, NULL);
+  case SYMBOL_LOCAL: return code_load(c, symbol, expr->name, NULL);
   case SYMBOL_LIST:
-    diagnostics_error(c->diagnostics, expr->span, "'%s' is a list of servers; write `%s[me]`", expr->name.text, expr->name.text);
+    diagnostics_error(c->diagnostics, expr->span, "'%s' is a list of servers; write `%s[me]`", expr->name.text,
+                      expr->name.text);
     return shape_any;
   default:
-    diagnostics_error(c->diagnostics, expr->span, "'%s' is a timer; write `%s armed`", expr->name.text, expr->name.text);
+    diagnostics_error(c->diagnostics, expr->span, "'%s' is a timer; write `%s armed`", expr->name.text,
+                      expr->name.text);
     return shape_any;
   }
 }
@@ -434,8 +449,8 @@ static Shape code_member(Compiler *c, const Expr *expr, Constant group) {
   Shape shape = code_value(c, expr->right);
   c->pending--;
   if (shape.sort != SORT_INT && shape.sort != SORT_REPLY) {
-    diagnostics_error(c->diagnostics, expr->right->span, "an index of a group is a number; '%s' is %s", expr_text(c, expr->right),
-                      sort_text(shape.sort));
+    diagnostics_error(c->diagnostics, expr->right->span, "an index of a group is a number; '%s' is %s",
+                      expr_text(c, expr->right), sort_text(shape.sort));
   }
   code_emit(c, OP_CHECK_INDEX, group.count, 0, expr->right->span);
   code_emit(c, OP_ADD, 0, 0, expr->span);
@@ -474,7 +489,8 @@ static Shape code_constant(Compiler *c, const Expr *expr, Constant value, Sort e
   }
   if (expected == SORT_TICKET && value.sort == SORT_INT) {
     if (value.value != 0) {
-      diagnostics_error(c->diagnostics, expr->span, "only the order of tickets means anything; the only number that is one is 0, "
+      diagnostics_error(c->diagnostics, expr->span,
+                        "only the order of tickets means anything; the only number that is one is 0, "
                         "the smallest");
     }
     code_push(c, SORT_TICKET, TICKET_BOTTOM, expr->span);
@@ -505,7 +521,7 @@ static Shape code_is(Compiler *c, const Expr *expr) {
   static const struct {
     const char *word;
     Sort sort;
-  } sorts[] = {{"ticket", SORT_TICKET}, {"token", SORT_TOKEN}, {"number", SORT_INT}, {"bool", SORT_BOOL},
+  } sorts[] = {{"ticket", SORT_TICKET}, {"token", SORT_TOKEN},   {"number", SORT_INT}, {"bool", SORT_BOOL},
                {"client", SORT_CLIENT}, {"server", SORT_SERVER}, {"word", SORT_WORD}};
   code_value(c, expr->left);
   for (size_t i = 0; i < G_N_ELEMENTS(sorts); i++) {
@@ -514,7 +530,8 @@ static Shape code_is(Compiler *c, const Expr *expr) {
       return shape_bool;
     }
   }
-  diagnostics_error(c->diagnostics, expr->name.span, "after `is` stands ticket, token, number, bool, client, server or word");
+  diagnostics_error(c->diagnostics, expr->name.span,
+                    "after `is` stands ticket, token, number, bool, client, server or word");
   return shape_bool;
 }
 
@@ -551,7 +568,9 @@ static Shape code_caller(Compiler *c, const Expr *expr) {
   if (!in_service(c) || c->handled == NULL) {
     diagnostics_error(c->diagnostics, expr->span, "`caller` is known only while a server handles a message");
   } else if (shape.sort == SORT_REPLY) {
-    diagnostics_error(c->diagnostics, expr->span, "clients and servers call this handler; write one for each, so that `caller` is one or the other");
+    diagnostics_error(
+        c->diagnostics, expr->span,
+        "clients and servers call this handler; write one for each, so that `caller` is one or the other");
   }
   code_emit(c, OP_CALLER, 0, 0, expr->span);
   return shape;
@@ -592,32 +611,22 @@ static Shape code_odd(Compiler *c, const Expr *expr) {
 
 static Shape code_computed(Compiler *c, const Expr *expr) {
   switch (expr->kind) {
-  case EXPR_NAME:
-    return code_name(c, expr);
-  case EXPR_FIELD:
-    return code_field(c, expr, NULL);
-  case EXPR_INDEX:
-    return code_subscript(c, expr);
-  case EXPR_NOW:
-    return code_now(c, expr);
+  case EXPR_NAME: return code_name(c, expr);
+  case EXPR_FIELD: return code_field(c, expr, NULL);
+  case EXPR_INDEX: return code_subscript(c, expr);
+  case EXPR_NOW: return code_now(c, expr);
   case EXPR_FRESH:
     if (c->mode != MODE_CLIENT && c->mode != MODE_HANDLER && c->mode != MODE_NOTICE) {
       diagnostics_error(c->diagnostics, expr->span, "`fresh` makes a new value; it cannot stand in a mere condition");
     }
     code_emit(c, OP_FRESH, 0, 0, expr->span);
     return shape_of(SORT_TOKEN);
-  case EXPR_ME:
-    return code_me(c, expr);
-  case EXPR_CALLER:
-    return code_caller(c, expr);
-  case EXPR_NEXT:
-    return code_next(c, expr);
-  case EXPR_IS:
-    return code_is(c, expr);
-  case EXPR_ARMED:
-    return code_armed(c, expr);
-  case EXPR_BINARY:
-    return code_binary_value(c, expr);
+  case EXPR_ME: return code_me(c, expr);
+  case EXPR_CALLER: return code_caller(c, expr);
+  case EXPR_NEXT: return code_next(c, expr);
+  case EXPR_IS: return code_is(c, expr);
+  case EXPR_ARMED: return code_armed(c, expr);
+  case EXPR_BINARY: return code_binary_value(c, expr);
   case EXPR_QUANTIFIER:
     if (expr->has_age) {
       code_pause_point(c, expr->span);
@@ -635,15 +644,15 @@ static Shape code_computed(Compiler *c, const Expr *expr) {
     code_emit(c, OP_NEG, 0, 0, expr->span);
     return shape_of(SORT_INT);
   }
-  default:
-    return code_odd(c, expr);
+  default: return code_odd(c, expr);
   }
 }
 
 Shape code_value_as(Compiler *c, const Expr *expr, Sort expected) {
   Constant value;
   if (c->pending >= STACK_MAX) {
-    diagnostics_error(c->diagnostics, expr->span, "this is nested too deeply: more than %d values wait for it", STACK_MAX);
+    diagnostics_error(c->diagnostics, expr->span, "this is nested too deeply: more than %d values wait for it",
+                      STACK_MAX);
     return shape_any;
   }
   Fold fold = compiler_fold(c, expr, &value);

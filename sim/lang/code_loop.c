@@ -102,7 +102,8 @@ static void code_copy(Compiler *c, const Copies *copies, int32_t i) {
   Constant value = copies->range.first;
   value.value += i;
   if (copies->is_bound) {
-    compiler_push_local(c, (Symbol){.name = stmt->targets[0], .kind = SYMBOL_CONSTANT, .is_fixed = true, .constant = value});
+    compiler_push_local(
+        c, (Symbol){.name = stmt->targets[0], .kind = SYMBOL_CONSTANT, .is_fixed = true, .constant = value});
   }
   if (copies->range.skips_me) {
     code_push(c, value.sort, value.value, stmt->value->span);
@@ -162,7 +163,8 @@ static bool for_range(Compiler *c, const Stmt *stmt, Type *type) {
     Fold fold = compiler_fold(c, stmt->value, &low);
     if (fold != FOLD_YES) {
       if (fold == FOLD_NO && (stmt->value->kind != EXPR_NAME || compiler_find(c, stmt->value->name.text) != NULL)) {
-        diagnostics_error(c->diagnostics, stmt->value->span, "`for` ranges over a group of servers or over numbers a..b");
+        diagnostics_error(c->diagnostics, stmt->value->span,
+                          "`for` ranges over a group of servers or over numbers a..b");
       } else if (fold == FOLD_NO) {
         compiler_unknown(c, stmt->value->name, "group of servers");
       }
@@ -192,9 +194,11 @@ static bool for_range(Compiler *c, const Stmt *stmt, Type *type) {
 
 static bool ranges_over_list(Compiler *c, const Stmt *stmt) {
   const Expr *over = stmt->value;
-  const Symbol *symbol = over->kind == EXPR_INDEX && over->left->kind == EXPR_NAME ? compiler_find(c, over->left->name.text) : NULL;
+  const Symbol *symbol =
+      over->kind == EXPR_INDEX && over->left->kind == EXPR_NAME ? compiler_find(c, over->left->name.text) : NULL;
   Constant folded;
-  return stmt->high == NULL && symbol != NULL && symbol->kind == SYMBOL_LIST && compiler_fold(c, over, &folded) == FOLD_NO;
+  return stmt->high == NULL && symbol != NULL && symbol->kind == SYMBOL_LIST &&
+         compiler_fold(c, over, &folded) == FOLD_NO;
 }
 
 /* The counter goes on to the next value, and round again. */
@@ -265,19 +269,15 @@ static bool reads_its_own(const Expr *expr, const Block *loop, const char *proce
     return true;
   }
   switch (expr->kind) {
-  case EXPR_NAME:
-    return !changes(loop, expr->name.text);
-  case EXPR_ARMED:
-    return !changes(loop, expr->name.text) || is_name(expr->left, process);
+  case EXPR_NAME: return !changes(loop, expr->name.text);
+  case EXPR_ARMED: return !changes(loop, expr->name.text) || is_name(expr->left, process);
   case EXPR_INDEX:
     if (expr->left->kind == EXPR_NAME && is_name(expr->right, process)) {
       return true;
     }
     break;
-  case EXPR_NEXT:
-    return false;
-  default:
-    break;
+  case EXPR_NEXT: return false;
+  default: break;
   }
   return reads_its_own(expr->left, loop, process) && reads_its_own(expr->right, loop, process) &&
          reads_its_own(expr->third, loop, process);
@@ -297,7 +297,8 @@ static bool tells_its_own(const Call *call, const Block *loop, const char *proce
 static bool is_even_handed(const Block *body, const Block *loop, const char *process) {
   for (int32_t i = 0; i < body->count; i++) {
     const Stmt *stmt = body->items[i];
-    bool is_own = is_change(stmt) && stmt->target_count == 1 && stmt->indices != NULL && is_name(stmt->indices[0], process);
+    bool is_own =
+        is_change(stmt) && stmt->target_count == 1 && stmt->indices != NULL && is_name(stmt->indices[0], process);
     bool is_if = stmt->kind == STMT_IF && is_even_handed(&stmt->body, loop, process) &&
                  is_even_handed(&stmt->other, loop, process);
     bool is_tell = stmt->kind == STMT_TELL && tells_its_own(stmt->call, loop, process);

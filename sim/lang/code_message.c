@@ -26,8 +26,8 @@ static void unknown_handler(Compiler *c, int32_t service, Name name) {
   }
   const char *nearest = nearest_find(name.text, names.items, names.count);
   if (nearest != NULL) {
-    diagnostics_error(c->diagnostics, name.span, "the service '%s' has no handler '%s'; did you mean '%s'?", decl->name.text,
-                      name.text, nearest);
+    diagnostics_error(c->diagnostics, name.span, "the service '%s' has no handler '%s'; did you mean '%s'?",
+                      decl->name.text, name.text, nearest);
   } else {
     diagnostics_error(c->diagnostics, name.span, "the service '%s' has no handler '%s'", decl->name.text, name.text);
   }
@@ -42,8 +42,10 @@ static int32_t service_by_handler(Compiler *c, const Call *call) {
       continue;
     }
     if (found != NO_INDEX) {
-      diagnostics_error(c->diagnostics, call->target->span, "two services have a handler '%s', and which of them '%s' runs is "
-                        "not known here; give one of them another name", call->handler.text, expr_text(c, call->target));
+      diagnostics_error(c->diagnostics, call->target->span,
+                        "two services have a handler '%s', and which of them '%s' runs is "
+                        "not known here; give one of them another name",
+                        call->handler.text, expr_text(c, call->target));
       return NO_INDEX;
     }
     found = i;
@@ -71,8 +73,8 @@ static bool resolve_handler(Compiler *c, const Call *call, int32_t service, Targ
   }
   const HandlerDecl *decl = c->decl->services[service]->handlers[target->handler];
   if (decl->param_count != call->arg_count) {
-    diagnostics_error(c->diagnostics, call->span, "'%s' takes %d argument%s, not %d", call->handler.text, decl->param_count,
-                      decl->param_count == 1 ? "" : "s", call->arg_count);
+    diagnostics_error(c->diagnostics, call->span, "'%s' takes %d argument%s, not %d", call->handler.text,
+                      decl->param_count, decl->param_count == 1 ? "" : "s", call->arg_count);
     diagnostics_note(c->diagnostics, decl->name.span, "it is declared here");
     return false;
   }
@@ -94,11 +96,11 @@ typedef enum PlaceKind {
 
 typedef struct Place {
   PlaceKind kind;
-  Sort sort;            /* SERVER or CLIENT; REPLY: not known */
+  Sort sort; /* SERVER or CLIENT; REPLY: not known */
   const Expr *expr;
-  Constant processes;   /* CONSTANT, PEERS */
+  Constant processes; /* CONSTANT, PEERS */
   const ServerList *list;
-  Shape shape;          /* VALUE: which ones, as far as that is known */
+  Shape shape; /* VALUE: which ones, as far as that is known */
   bool is_group;
 } Place;
 
@@ -117,17 +119,20 @@ static Shape value_shape(Compiler *c, const Expr *expr) {
     return none;
   }
   if (expr->kind == EXPR_INDEX && (symbol->kind == SYMBOL_CONSTANT || symbol->kind == SYMBOL_KIND)) {
-    return compiler_fold(c, base, &group) == FOLD_YES ? (Shape){.sort = group.sort, .lo = group.value, .hi = group.value + group.count - 1}
-                                                      : none;
+    return compiler_fold(c, base, &group) == FOLD_YES
+               ? (Shape){.sort = group.sort, .lo = group.value, .hi = group.value + group.count - 1}
+               : none;
   }
   bool has_shape = symbol->kind == SYMBOL_VARIABLE || symbol->kind == SYMBOL_ARG || symbol->kind == SYMBOL_LOCAL ||
                    symbol->kind == SYMBOL_ELEMENT;
-  bool may_be = has_shape && (symbol->shape.sort == SORT_SERVER || symbol->shape.sort == SORT_CLIENT || symbol->shape.sort == SORT_REPLY);
+  bool may_be = has_shape && (symbol->shape.sort == SORT_SERVER || symbol->shape.sort == SORT_CLIENT ||
+                              symbol->shape.sort == SORT_REPLY);
   return may_be ? symbol->shape : none;
 }
 
 static bool is_list_entry(Compiler *c, const Expr *expr) {
-  const Symbol *symbol = expr->kind == EXPR_INDEX && expr->left->kind == EXPR_NAME ? compiler_find(c, expr->left->name.text) : NULL;
+  const Symbol *symbol =
+      expr->kind == EXPR_INDEX && expr->left->kind == EXPR_NAME ? compiler_find(c, expr->left->name.text) : NULL;
   return symbol != NULL && symbol->kind == SYMBOL_LIST;
 }
 
@@ -165,7 +170,11 @@ static bool resolve_place(Compiler *c, const Expr *expr, Place *place) {
     diagnostics_error(c->diagnostics, expr->span, "'%s' is not a server", expr_text(c, expr));
     return false;
   }
-  *place = (Place){.kind = PLACE_CONSTANT, .sort = processes.sort, .expr = expr, .processes = processes, .is_group = processes.is_group};
+  *place = (Place){.kind = PLACE_CONSTANT,
+                   .sort = processes.sort,
+                   .expr = expr,
+                   .processes = processes,
+                   .is_group = processes.is_group};
   return true;
 }
 
@@ -181,10 +190,12 @@ static bool check_all(Compiler *c, const Place *place, bool to_all) {
     diagnostics_error(c->diagnostics, place->expr->span, "'%s' is a single %s; leave out the `all`", text,
                       place->sort == SORT_CLIENT ? "client" : "server");
   } else if (place->kind == PLACE_CONSTANT && place->expr->kind == EXPR_NAME) {
-    diagnostics_error(c->diagnostics, place->expr->span, "'%s' is a group of %s; name one of them (`%s[0]`) or write `for n in %s`",
-                      text, what, text, text);
+    diagnostics_error(c->diagnostics, place->expr->span,
+                      "'%s' is a group of %s; name one of them (`%s[0]`) or write `for n in %s`", text, what, text,
+                      text);
   } else {
-    diagnostics_error(c->diagnostics, place->expr->span, "'%s' is a group of %s; write `all %s` or `for n in %s`", text, what, text, text);
+    diagnostics_error(c->diagnostics, place->expr->span, "'%s' is a group of %s; write `all %s` or `for n in %s`", text,
+                      what, text, text);
   }
   return false;
 }
@@ -218,13 +229,14 @@ bool code_list_entry(Compiler *c, const Expr *expr, const ServerList **found) {
   int32_t table = symbol->index;
   *found = list;
   if (expr->right->kind != EXPR_ME || c->mode != MODE_CLIENT) {
-    diagnostics_error(c->diagnostics, expr->right->span, "a list is indexed by a number or, in the program of a client, by `me`");
+    diagnostics_error(c->diagnostics, expr->right->span,
+                      "a list is indexed by a number or, in the program of a client, by `me`");
     return false;
   }
   const ClientKind *kind = &c->program->kinds[c->kind];
   if (kind->count > list->count) {
-    diagnostics_error(c->diagnostics, expr->span, "'%s' has %d entr%s, but there are %d clients", list->name.text, list->count,
-                      list->count == 1 ? "y" : "ies", kind->count);
+    diagnostics_error(c->diagnostics, expr->span, "'%s' has %d entr%s, but there are %d clients", list->name.text,
+                      list->count, list->count == 1 ? "y" : "ies", kind->count);
     return false;
   }
   compiler_tell_apart(c, (Constant){SORT_CLIENT, kind->first, kind->count, true}, expr->span);
@@ -239,9 +251,7 @@ static bool code_place(Compiler *c, const Place *place, int32_t at) {
   const ServerList *list;
   switch (place->kind) {
   case PLACE_CONSTANT:
-  case PLACE_PEERS:
-    code_push(c, place->sort, place->processes.value + at, place->expr->span);
-    return true;
+  case PLACE_PEERS: code_push(c, place->sort, place->processes.value + at, place->expr->span); return true;
   case PLACE_LIST:
     if (!code_list_entry(c, place->expr, &list)) {
       return false;
@@ -251,9 +261,7 @@ static bool code_place(Compiler *c, const Place *place, int32_t at) {
       code_emit(c, OP_ADD, 0, 0, place->expr->span);
     }
     return true;
-  default:
-    code_value(c, place->expr);
-    return true;
+  default: code_value(c, place->expr); return true;
   }
 }
 
@@ -276,7 +284,8 @@ static void note_argument(Compiler *c, Sort *sorts, CallFacts *facts, int32_t in
   }
 }
 
-static void code_send(Compiler *c, Opcode op, const Call *call, int32_t index, int32_t duration, Sort *sorts, CallFacts *facts) {
+static void code_send(Compiler *c, Opcode op, const Call *call, int32_t index, int32_t duration, Sort *sorts,
+                      CallFacts *facts) {
   for (int32_t i = 0; i < call->arg_count; i++) {
     c->pending++;
     note_argument(c, sorts, facts, i, code_value(c, call->args[i]));
@@ -288,7 +297,8 @@ static void code_send(Compiler *c, Opcode op, const Call *call, int32_t index, i
   }
 }
 
-static void send_to_handler(Compiler *c, Opcode op, const Call *call, const Target *target, int32_t index, int32_t duration) {
+static void send_to_handler(Compiler *c, Opcode op, const Call *call, const Target *target, int32_t index,
+                            int32_t duration) {
   Handler *handler = &c->program->services[target->service].handlers[target->handler];
   code_send(c, op, call, index, duration, handler->param_sorts, &c->facts[target->service][target->handler]);
 }
@@ -312,8 +322,8 @@ static bool resolve_wanted(Compiler *c, const Expr *wanted, Parallel *parallel) 
     return false;
   }
   if (value.sort != SORT_INT && value.sort != SORT_BOOL) {
-    diagnostics_error(c->diagnostics, wanted->span, "what is counted is a word, a number or a boolean; '%s' is %s", expr_text(c, wanted),
-                      sort_text(value.sort));
+    diagnostics_error(c->diagnostics, wanted->span, "what is counted is a word, a number or a boolean; '%s' is %s",
+                      expr_text(c, wanted), sort_text(value.sort));
     return false;
   }
   parallel->wanted_sort = value.sort;
@@ -324,7 +334,8 @@ static bool resolve_wanted(Compiler *c, const Expr *wanted, Parallel *parallel) 
 static int32_t add_parallel(Compiler *c, const Call *call, const Place *place, const Target *target) {
   Parallel parallel = {.count = place_count(place), .handler = target->handler, .until = INT32_MAX, .span = call->span};
   if (!resolve_wanted(c, call->wanted, &parallel) ||
-      (call->until != NULL && !compiler_number(c, call->until, "the number behind `until`", 1, parallel.count, &parallel.until))) {
+      (call->until != NULL &&
+       !compiler_number(c, call->until, "the number behind `until`", 1, parallel.count, &parallel.until))) {
     return NO_INDEX;
   }
   vec_push(&c->parallels, parallel);
@@ -334,16 +345,18 @@ static int32_t add_parallel(Compiler *c, const Call *call, const Place *place, c
 static bool resolve_asked(Compiler *c, const Expr *ask, Place *place, Target *target, int32_t *duration) {
   const Call *call = ask->call;
   if (c->mode != MODE_CLIENT || c->pending > 0) {
-    diagnostics_error(c->diagnostics, ask->span, c->mode == MODE_CLIENT
-                      ? "`ask` stands as a statement, as the right side of an assignment, or first in a condition"
-                      : "only the program of a client can `ask`");
+    diagnostics_error(c->diagnostics, ask->span,
+                      c->mode == MODE_CLIENT
+                          ? "`ask` stands as a statement, as the right side of an assignment, or first in a condition"
+                          : "only the program of a client can `ask`");
     return false;
   }
   if (!resolve_place(c, call->target, place)) {
     return false;
   }
   if (place->sort == SORT_CLIENT) {
-    diagnostics_error(c->diagnostics, call->target->span, "'%s' is a client; only servers can be asked", expr_text(c, call->target));
+    diagnostics_error(c->diagnostics, call->target->span, "'%s' is a client; only servers can be asked",
+                      expr_text(c, call->target));
     return false;
   }
   int64_t us = DURATION_INFINITE;
@@ -372,7 +385,8 @@ int32_t code_ask(Compiler *c, const Expr *ask, Shape *value) {
   if (parallel == NO_INDEX || !code_place(c, &place, 0)) {
     return 1;
   }
-  send_to_handler(c, call->to_all ? OP_ASK_ALL : OP_ASK, call, &target, call->to_all ? parallel : target.handler, duration);
+  send_to_handler(c, call->to_all ? OP_ASK_ALL : OP_ASK, call, &target, call->to_all ? parallel : target.handler,
+                  duration);
   if (call->to_all) {
     *value = (Shape){.sort = SORT_INT, .lo = 0, .hi = place_count(&place)};
     return 1;
@@ -456,8 +470,10 @@ static bool is_for_client(Compiler *c, const Call *call) {
   }
   bool is_notice = find_notice(c, call->handler.text) != NO_INDEX;
   if (is_handler && is_notice) {
-    diagnostics_error(c->diagnostics, call->target->span, "clients and servers can be told '%s', and whether '%s' is one or the other is not known "
-                      "here; give one of the two another name", call->handler.text, expr_text(c, call->target));
+    diagnostics_error(c->diagnostics, call->target->span,
+                      "clients and servers can be told '%s', and whether '%s' is one or the other is not known "
+                      "here; give one of the two another name",
+                      call->handler.text, expr_text(c, call->target));
   }
   return is_notice;
 }
@@ -467,9 +483,11 @@ void code_tell(Compiler *c, const Call *call) {
   if (!resolve_place(c, call->target, &place) || !check_all(c, &place, call->to_all)) {
     return;
   }
-  bool to_client = place.sort == SORT_CLIENT || (place.sort == SORT_REPLY && c->mode == MODE_HANDLER && is_for_client(c, call));
+  bool to_client =
+      place.sort == SORT_CLIENT || (place.sort == SORT_REPLY && c->mode == MODE_HANDLER && is_for_client(c, call));
   if (to_client && c->mode == MODE_CLIENT) {
-    diagnostics_error(c->diagnostics, call->target->span, "clients tell servers only; what a client is told (`on …`) comes from a server");
+    diagnostics_error(c->diagnostics, call->target->span,
+                      "clients tell servers only; what a client is told (`on …`) comes from a server");
   } else if (to_client) {
     tell_clients(c, call, &place);
   } else {

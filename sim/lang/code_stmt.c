@@ -22,7 +22,8 @@ Symbol code_hidden(Compiler *c, Name name, Type type) {
     }
   }
   if (index == c->variables.count && index < CLIENT_VARIABLES_MAX) {
-    Variable added = {.name = hidden, .type = type, .extent = {.count = 1}, .initial_sort = SORT_NONE, .span = name.span};
+    Variable added = {
+        .name = hidden, .type = type, .extent = {.count = 1}, .initial_sort = SORT_NONE, .span = name.span};
     if (type.sort == SORT_INT || type.sort == SORT_BOOL || type.sort == SORT_SERVER) {
       added.initial_sort = type.sort;
       added.initial = type.lo;
@@ -42,11 +43,13 @@ Symbol code_hidden(Compiler *c, Name name, Type type) {
   }
   c->hidden_in_use |= UINT64_C(1) << index;
   Shape shape = {type.sort, type.optional, type.lo, type.hi, type.on_wall};
-  return (Symbol){.name = name, .kind = SYMBOL_VARIABLE, .index = (int32_t)index, .shape = shape, .extent = {.count = 1}};
+  return (Symbol){
+      .name = name, .kind = SYMBOL_VARIABLE, .index = (int32_t)index, .shape = shape, .extent = {.count = 1}};
 }
 
 Type type_of_shape(Shape shape) {
-  Sort sort = shape.sort == SORT_NONE || shape.sort == SORT_WORD || shape.sort == SORT_DURATION ? SORT_REPLY : shape.sort;
+  Sort sort =
+      shape.sort == SORT_NONE || shape.sort == SORT_WORD || shape.sort == SORT_DURATION ? SORT_REPLY : shape.sort;
   Type type = {.sort = sort, .optional = shape.optional, .on_wall = shape.on_wall};
   if (sort == SORT_INT || sort == SORT_BOOL || sort == SORT_SERVER) {
     type.lo = (int32_t)shape.lo;
@@ -75,14 +78,16 @@ static void check_clocks(Compiler *c, const Symbol *target, const Expr *value, S
 static void check_store(Compiler *c, Name name, const Symbol *target, const Expr *value, Shape shape) {
   Shape wanted = target->shape;
   if (wanted.sort == SORT_REPLY && shape.sort == SORT_STAMP) {
-    diagnostics_error(c->diagnostics, value->span, "'%s' cannot hold a stamp; declare it as `var %s : stamp`", name.text, name.text);
+    diagnostics_error(c->diagnostics, value->span, "'%s' cannot hold a stamp; declare it as `var %s : stamp`",
+                      name.text, name.text);
   }
   if (wanted.sort == SORT_REPLY || shape.sort == SORT_REPLY) {
     return;
   }
   if (shape.sort == SORT_NONE) {
     if (!wanted.optional) {
-      diagnostics_error(c->diagnostics, value->span, "'%s' is never none; declare it with a `?` after its type", name.text);
+      diagnostics_error(c->diagnostics, value->span, "'%s' is never none; declare it with a `?` after its type",
+                        name.text);
     }
   } else if (wanted.sort == SORT_STAMP && shape.sort != SORT_STAMP) {
     diagnostics_error(c->diagnostics, value->span, "a stamp takes `now` or another stamp");
@@ -90,8 +95,8 @@ static void check_store(Compiler *c, Name name, const Symbol *target, const Expr
     diagnostics_error(c->diagnostics, value->span, "'%s' is %s; it cannot take %s", name.text, sort_text(wanted.sort),
                       sort_text(shape.sort));
   } else if (shape.sort == SORT_INT && (shape.hi < wanted.lo || shape.lo > wanted.hi)) {
-    diagnostics_error(c->diagnostics, value->span, "'%s' lies in %d..%d; this is outside", name.text, (int32_t)wanted.lo,
-                      (int32_t)wanted.hi);
+    diagnostics_error(c->diagnostics, value->span, "'%s' lies in %d..%d; this is outside", name.text,
+                      (int32_t)wanted.lo, (int32_t)wanted.hi);
   } else if (shape.sort == SORT_STAMP) {
     check_clocks(c, target, value, shape);
   }
@@ -99,17 +104,13 @@ static void check_store(Compiler *c, Name name, const Symbol *target, const Expr
 
 static const char *why_not_assigned(const Symbol *symbol) {
   switch (symbol->kind) {
-  case SYMBOL_TIMER:
-    return "is a timer; write `in` a duration or `off` behind it";
-  case SYMBOL_ARG:
-    return "is an argument and keeps its value";
-  case SYMBOL_LIST:
-    return "is a list of servers";
+  case SYMBOL_TIMER: return "is a timer; write `in` a duration or `off` behind it";
+  case SYMBOL_ARG: return "is an argument and keeps its value";
+  case SYMBOL_LIST: return "is a list of servers";
   case SYMBOL_CONSTANT:
   case SYMBOL_KIND:
     return symbol->is_fixed ? "is a loop counter or an argument and cannot be assigned" : "is a constant";
-  default:
-    return "is a loop counter or an argument and cannot be assigned";
+  default: return "is a loop counter or an argument and cannot be assigned";
   }
 }
 
@@ -161,17 +162,20 @@ static void store_target(Compiler *c, const Target *target, Span span) {
   bool good = code_target_index(c, target, &is_indexed);
   c->pending--;
   if (good && is_indexed) {
-    code_emit_element(c, target->symbol.kind == SYMBOL_GHOST ? OP_STORE_GHOST : OP_STORE, target->symbol.index, 0, true, span);
+    code_emit_element(c, target->symbol.kind == SYMBOL_GHOST ? OP_STORE_GHOST : OP_STORE, target->symbol.index, 0, true,
+                      span);
   } else if (good) {
     code_store(c, &target->symbol, span);
   }
 }
 
 static bool is_plain_stamp(const Symbol *symbol) {
-  return symbol != NULL && symbol->kind == SYMBOL_VARIABLE && symbol->shape.sort == SORT_STAMP && !symbol->extent.is_array;
+  return symbol != NULL && symbol->kind == SYMBOL_VARIABLE && symbol->shape.sort == SORT_STAMP &&
+         !symbol->extent.is_array;
 }
 
-/* stamp = now, stamp = other stamp: of this process, so that each variable keeps what is known of it. False: something else. */
+/* stamp = now, stamp = other stamp: of this process, so that each variable keeps what is known of it. False: something
+ * else. */
 static bool code_stamp(Compiler *c, const Target *target, const Expr *value, Span span) {
   const Symbol *from = value->kind == EXPR_NAME ? compiler_find(c, value->name.text) : NULL;
   Shape shape = {.sort = SORT_STAMP, .on_wall = value->number != 0};
@@ -278,7 +282,8 @@ Symbol code_new_variable(Compiler *c, Name name, Shape shape) {
     c->local_count = 0;
   }
   shape.sort = shape.sort == SORT_NONE ? SORT_REPLY : shape.sort;
-  return (Symbol){.name = name, .kind = SYMBOL_LOCAL, .index = c->local_count++, .shape = shape, .extent = {.count = 1}};
+  return (Symbol){
+      .name = name, .kind = SYMBOL_LOCAL, .index = c->local_count++, .shape = shape, .extent = {.count = 1}};
 }
 
 static void code_let(Compiler *c, const Stmt *stmt) {
@@ -288,7 +293,8 @@ static void code_let(Compiler *c, const Stmt *stmt) {
   }
   Name name = stmt->targets[0];
   if (c->mode == MODE_CLIENT && stmt->value->kind == EXPR_NOW) {
-    Target target = {.symbol = code_hidden(c, name, (Type){.sort = SORT_STAMP, .on_wall = stmt->value->number != 0}), .name = name};
+    Target target = {.symbol = code_hidden(c, name, (Type){.sort = SORT_STAMP, .on_wall = stmt->value->number != 0}),
+                     .name = name};
     code_stamp(c, &target, stmt->value, stmt->span);
     compiler_push_local(c, target.symbol);
     return;
@@ -308,7 +314,8 @@ static bool is_ghostly(Compiler *c, const Block *block) {
     bool assigns = stmt->kind == STMT_ASSIGN || stmt->kind == STMT_ADD || stmt->kind == STMT_SUB;
     const Symbol *symbol = assigns && stmt->target_count == 1 ? compiler_find(c, stmt->targets[0].text) : NULL;
     bool is_ghost = symbol != NULL && symbol->kind == SYMBOL_GHOST && !stmt->value->has_ask;
-    bool is_if = stmt->kind == STMT_IF && !stmt->value->has_ask && is_ghostly(c, &stmt->body) && is_ghostly(c, &stmt->other);
+    bool is_if =
+        stmt->kind == STMT_IF && !stmt->value->has_ask && is_ghostly(c, &stmt->body) && is_ghostly(c, &stmt->other);
     if (!is_ghost && !is_if && stmt->kind != STMT_ASSERT) {
       return false;
     }
@@ -363,9 +370,11 @@ static void code_choose(Compiler *c, const Stmt *stmt) {
 /* Pushes the first of what is picked from. */
 static bool code_pick_range(Compiler *c, const Stmt *stmt, Shape *shape, int32_t *count) {
   const Expr *from = stmt->value;
-  const Symbol *symbol = from->kind == EXPR_INDEX && from->left->kind == EXPR_NAME ? compiler_find(c, from->left->name.text) : NULL;
+  const Symbol *symbol =
+      from->kind == EXPR_INDEX && from->left->kind == EXPR_NAME ? compiler_find(c, from->left->name.text) : NULL;
   Constant folded;
-  if (symbol != NULL && symbol->kind == SYMBOL_LIST && stmt->high == NULL && compiler_fold(c, from, &folded) == FOLD_NO) {
+  if (symbol != NULL && symbol->kind == SYMBOL_LIST && stmt->high == NULL &&
+      compiler_fold(c, from, &folded) == FOLD_NO) {
     const ServerList *list;
     if (!code_list_entry(c, from, &list)) {
       return false;
@@ -421,7 +430,8 @@ static int32_t add_assertion(Compiler *c, const Stmt *stmt) {
 static void code_assert(Compiler *c, const Stmt *stmt) {
   int32_t index = add_assertion(c, stmt);
   if (stmt->value->has_ask) {
-    diagnostics_error(c->diagnostics, stmt->value->span, "an `assert` cannot ask; ask before it, and look at the reply here");
+    diagnostics_error(c->diagnostics, stmt->value->span,
+                      "an `assert` cannot ask; ask before it, and look at the reply here");
     return;
   }
   c->reads_ghosts++;
@@ -440,10 +450,12 @@ static void code_stop(Compiler *c, const Stmt *stmt) {
 /* `of e`: which resource the section holds. */
 static void code_resource_name(Compiler *c, const Expr *resource) {
   Shape shape = code_value(c, resource);
-  bool is_name = shape.sort == SORT_INT || shape.sort == SORT_CLIENT || shape.sort == SORT_SERVER || shape.sort == SORT_REPLY;
+  bool is_name =
+      shape.sort == SORT_INT || shape.sort == SORT_CLIENT || shape.sort == SORT_SERVER || shape.sort == SORT_REPLY;
   if (!is_name) {
-    diagnostics_error(c->diagnostics, resource->span, "a resource is named by a number, a client or a server; '%s' is %s",
-                      expr_text(c, resource), sort_text(shape.sort));
+    diagnostics_error(c->diagnostics, resource->span,
+                      "a resource is named by a number, a client or a server; '%s' is %s", expr_text(c, resource),
+                      sort_text(shape.sort));
   }
 }
 
@@ -452,8 +464,11 @@ static void code_critical(Compiler *c, const Stmt *stmt) {
     diagnostics_error(c->diagnostics, stmt->span, "a critical section cannot stand inside another");
     return;
   }
-  Critical critical = {.has_fence = stmt->value != NULL, .has_resource = stmt->resource != NULL, .is_shared = stmt->is_shared,
-                       .permits = 1, .span = stmt->span};
+  Critical critical = {.has_fence = stmt->value != NULL,
+                       .has_resource = stmt->resource != NULL,
+                       .is_shared = stmt->is_shared,
+                       .permits = 1,
+                       .span = stmt->span};
   if (stmt->permits != NULL) {
     compiler_number(c, stmt->permits, "the number of permits", 1, PERMITS_MAX, &critical.permits);
   }
@@ -586,8 +601,9 @@ static void until_age(Compiler *c, const Expr *expr, UntilAgeList *ages) {
   int32_t variable, duration;
   bool is_comparison = expr->kind == EXPR_BINARY && (expr->left->kind == EXPR_AGE || expr->right->kind == EXPR_AGE);
   if (!is_comparison) {
-    diagnostics_error(c->diagnostics, expr->span,
-                      "after `until` an age stands alone or behind `or`: `age(…) >= 10s or done`; here it is mixed with something else");
+    diagnostics_error(
+        c->diagnostics, expr->span,
+        "after `until` an age stands alone or behind `or`: `age(…) >= 10s or done`; here it is mixed with something else");
     return;
   }
   if (!code_age(c, expr, &below, &variable, &duration)) {
@@ -660,7 +676,8 @@ static void code_wait(Compiler *c, const Stmt *stmt) {
   wait.lo_us = window.lo_us;
   wait.hi_us = window.hi_us;
   if (stmt->until != NULL && stmt->until->has_ask) {
-    diagnostics_error(c->diagnostics, stmt->until->span, "an `until` cannot ask; write a loop with an `ask` and a short `wait`");
+    diagnostics_error(c->diagnostics, stmt->until->span,
+                      "an `until` cannot ask; write a loop with an `ask` and a short `wait`");
     return;
   }
   if (stmt->until != NULL) {
@@ -719,7 +736,8 @@ static void code_ask_statement(Compiler *c, const Stmt *stmt) {
     Shape value;
     code_ask(c, stmt->value, &value);
   } else {
-    diagnostics_error(c->diagnostics, stmt->value->span, "this does nothing with what it computes; write `if` in front of it");
+    diagnostics_error(c->diagnostics, stmt->value->span,
+                      "this does nothing with what it computes; write `if` in front of it");
   }
 }
 
@@ -737,25 +755,39 @@ static const struct {
   int where;
   void (*code)(Compiler *c, const Stmt *stmt);
 } statements[] = {
-    [STMT_ASSIGN] = {ANYWHERE, code_assign},       [STMT_ADD] = {ANYWHERE, code_increment},
-    [STMT_SUB] = {ANYWHERE, code_increment},       [STMT_LET] = {ANYWHERE, code_let},
-    [STMT_IF] = {ANYWHERE, code_if},               [STMT_WHILE] = {IN_CLIENT, code_while},
-    [STMT_LOOP] = {IN_CLIENT, code_while},         [STMT_REPEAT] = {ANYWHERE, code_repeat},
-    [STMT_FOR] = {ANYWHERE, code_for},             [STMT_BREAK] = {ANYWHERE, code_exit_loop},
-    [STMT_CONTINUE] = {ANYWHERE, code_exit_loop},  [STMT_STOP] = {IN_CLIENT, code_stop},
-    [STMT_ASK] = {IN_CLIENT, code_ask_statement},  [STMT_TELL] = {IN_PROCESS, code_tell_statement},
-    [STMT_WAIT] = {IN_CLIENT, code_wait},          [STMT_YIELD] = {IN_CLIENT, code_yield},
-    [STMT_CRITICAL] = {IN_CLIENT, code_critical},  [STMT_RUN] = {IN_PROCESS, code_run},
-    [STMT_REPLY] = {IN_SERVICE, code_reply},       [STMT_TIMER_IN] = {IN_SERVICE, code_timer},
-    [STMT_TIMER_OFF] = {IN_SERVICE, code_timer},   [STMT_OBSERVE] = {IN_SERVICE, code_resource},
-    [STMT_COMMIT] = {IN_SERVICE, code_resource},   [STMT_CHOOSE] = {ANYWHERE, code_choose},
-    [STMT_PICK] = {ANYWHERE, code_pick},           [STMT_ASSERT] = {ANYWHERE, code_assert},
+    [STMT_ASSIGN] = {ANYWHERE, code_assign},
+    [STMT_ADD] = {ANYWHERE, code_increment},
+    [STMT_SUB] = {ANYWHERE, code_increment},
+    [STMT_LET] = {ANYWHERE, code_let},
+    [STMT_IF] = {ANYWHERE, code_if},
+    [STMT_WHILE] = {IN_CLIENT, code_while},
+    [STMT_LOOP] = {IN_CLIENT, code_while},
+    [STMT_REPEAT] = {ANYWHERE, code_repeat},
+    [STMT_FOR] = {ANYWHERE, code_for},
+    [STMT_BREAK] = {ANYWHERE, code_exit_loop},
+    [STMT_CONTINUE] = {ANYWHERE, code_exit_loop},
+    [STMT_STOP] = {IN_CLIENT, code_stop},
+    [STMT_ASK] = {IN_CLIENT, code_ask_statement},
+    [STMT_TELL] = {IN_PROCESS, code_tell_statement},
+    [STMT_WAIT] = {IN_CLIENT, code_wait},
+    [STMT_YIELD] = {IN_CLIENT, code_yield},
+    [STMT_CRITICAL] = {IN_CLIENT, code_critical},
+    [STMT_RUN] = {IN_PROCESS, code_run},
+    [STMT_REPLY] = {IN_SERVICE, code_reply},
+    [STMT_TIMER_IN] = {IN_SERVICE, code_timer},
+    [STMT_TIMER_OFF] = {IN_SERVICE, code_timer},
+    [STMT_OBSERVE] = {IN_SERVICE, code_resource},
+    [STMT_COMMIT] = {IN_SERVICE, code_resource},
+    [STMT_CHOOSE] = {ANYWHERE, code_choose},
+    [STMT_PICK] = {ANYWHERE, code_pick},
+    [STMT_ASSERT] = {ANYWHERE, code_assert},
 };
 
 static const char *where_it_belongs(int here, int where) {
   return here == IN_CLIENT   ? "a service, not to a client"
-         : here == IN_NOTICE ? where == IN_SERVICE ? "a service, not to what a client is told"
-                                                   : "the program of a client, not to what it is told, which takes no time"
+         : here == IN_NOTICE ? where == IN_SERVICE
+                                   ? "a service, not to what a client is told"
+                                   : "the program of a client, not to what it is told, which takes no time"
                              : "a client, not to a service";
 }
 
@@ -765,7 +797,8 @@ static void code_block(Compiler *c, const Block *block) {
     const Stmt *stmt = block->items[i];
     int here = c->mode == MODE_CLIENT ? IN_CLIENT : c->mode == MODE_NOTICE ? IN_NOTICE : IN_SERVICE;
     if ((statements[stmt->kind].where & here) == 0) {
-      diagnostics_error(c->diagnostics, stmt->span, "this statement belongs to %s", where_it_belongs(here, statements[stmt->kind].where));
+      diagnostics_error(c->diagnostics, stmt->span, "this statement belongs to %s",
+                        where_it_belongs(here, statements[stmt->kind].where));
     } else {
       statements[stmt->kind].code(c, stmt);
     }

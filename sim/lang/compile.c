@@ -41,8 +41,8 @@ static void load_service(Model *model, Name name, ServiceReader reader, void *us
   size_t bytes = 0;
   char *text = reader == NULL ? NULL : reader(user, name.text, &path, &bytes);
   if (text == NULL) {
-    diagnostics_error(model->diagnostics, name.span, "there is no service '%s' (looked for services/%s.lk beside the model)",
-                      name.text, name.text);
+    diagnostics_error(model->diagnostics, name.span,
+                      "there is no service '%s' (looked for services/%s.lk beside the model)", name.text, name.text);
   } else {
     uint32_t file = sources_add(model->sources, path == NULL ? name.text : path, text, bytes);
     *slot = parse_service((ParseInput){model->ast, model->sources, file, model->diagnostics});
@@ -120,8 +120,9 @@ static void check_service(Model *model, const ServiceDecl *service) {
   name_set_free(&names);
   if (service->variable_count > SERVICE_VARIABLES_MAX || service->timer_count > SERVICE_TIMERS_MAX ||
       service->handler_count > SERVICE_HANDLERS_MAX) {
-    diagnostics_error(model->diagnostics, service->name.span, "a service has at most %d variables, %d timers and %d handlers",
-                      SERVICE_VARIABLES_MAX, SERVICE_TIMERS_MAX, SERVICE_HANDLERS_MAX);
+    diagnostics_error(model->diagnostics, service->name.span,
+                      "a service has at most %d variables, %d timers and %d handlers", SERVICE_VARIABLES_MAX,
+                      SERVICE_TIMERS_MAX, SERVICE_HANDLERS_MAX);
   }
 }
 
@@ -138,7 +139,8 @@ static void check_activities(Model *model, const ClientDecl *client) {
   }
   name_set_free(&names);
   if (client->task_count > PROGRAM_TASKS_MAX) {
-    diagnostics_error(model->diagnostics, client->tasks[PROGRAM_TASKS_MAX]->span, "a client has at most %d tasks", PROGRAM_TASKS_MAX);
+    diagnostics_error(model->diagnostics, client->tasks[PROGRAM_TASKS_MAX]->span, "a client has at most %d tasks",
+                      PROGRAM_TASKS_MAX);
   }
 }
 
@@ -159,7 +161,8 @@ static void check_names(Model *model) {
   name_set_free(&names);
   for (int32_t i = 0; i < decl->client_count; i++) {
     if (decl->clients[i]->variable_count > CLIENT_VARIABLES_MAX) {
-      diagnostics_error(model->diagnostics, decl->clients[i]->span, "a client has at most %d variables", CLIENT_VARIABLES_MAX);
+      diagnostics_error(model->diagnostics, decl->clients[i]->span, "a client has at most %d variables",
+                        CLIENT_VARIABLES_MAX);
     }
     names = name_set(model->diagnostics);
     for (int32_t d = 0; d < decl->clients[i]->def_count; d++) {
@@ -272,8 +275,9 @@ static void compile_after(Compiler *c, const ServiceDecl *decl, Service *service
     Timer *timer = &service->timers[t];
     uint32_t locals = c->locals.count;
     if (timer->extent.is_array != (after->param_count == 1)) {
-      diagnostics_error(c->diagnostics, after->name.span, timer->extent.is_array ? "'%s' is an array; write `after %s[i]`"
-                                                                                : "'%s' is no array; write `after %s`",
+      diagnostics_error(c->diagnostics, after->name.span,
+                        timer->extent.is_array ? "'%s' is an array; write `after %s[i]`"
+                                               : "'%s' is no array; write `after %s`",
                         timer->name, timer->name);
     } else if (after->param_count == 1) {
       push_argument(c, after->params[0], 0, timer->extent.sort, NULL);
@@ -323,7 +327,8 @@ static void compile_service(Compiler *c, int32_t index) {
 
 /* Clients */
 
-/* A jump to `begin` belongs to the innermost loop that begins there and holds it. Inner loops come first in the list. */
+/* A jump to `begin` belongs to the innermost loop that begins there and holds it. Inner loops come first in the list.
+ */
 static bool belongs_to_inner(const Compiler *c, const LoopCheck *loop, int32_t pc) {
   for (const LoopCheck *inner = c->loop_checks.items; inner < loop; inner++) {
     if (inner->begin == loop->begin && pc < inner->end) {
@@ -368,8 +373,9 @@ static void check_loops(Compiler *c) {
     const LoopCheck *loop = &c->loop_checks.items[i];
     c->work += (loop->end - loop->begin) / 8;
     if (spins(c, loop)) {
-      diagnostics_error(c->diagnostics, loop->span,
-                        "a round of this loop can pass without waiting; put an `ask`, a `wait` or a `yield` on each way round");
+      diagnostics_error(
+          c->diagnostics, loop->span,
+          "a round of this loop can pass without waiting; put an `ask`, a `wait` or a `yield` on each way round");
     }
   }
   c->loop_checks.count = 0;
@@ -509,8 +515,8 @@ static bool servers_tell(const ModelDecl *decl) {
   return found;
 }
 
-/* What a handler's arguments are is known from the calls, which lie in the bodies of handlers, too: compiles without a word
- * until nothing new comes out. What is known only grows, and never by much. */
+/* What a handler's arguments are is known from the calls, which lie in the bodies of handlers, too: compiles without a
+ * word until nothing new comes out. What is known only grows, and never by much. */
 static void infer_calls(Compiler *c) {
   Diagnostics *diagnostics = c->diagnostics;
   for (int32_t round = 0; round < INFERENCE_ROUNDS; round++) {
@@ -525,7 +531,8 @@ static void infer_calls(Compiler *c) {
   }
   c->diagnostics = diagnostics;
   if (c->facts_changed) {
-    diagnostics_error(c->diagnostics, c->decl->name.span, "handlers tell each other in a chain that is too long to follow");
+    diagnostics_error(c->diagnostics, c->decl->name.span,
+                      "handlers tell each other in a chain that is too long to follow");
   }
 }
 

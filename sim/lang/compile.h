@@ -25,9 +25,12 @@ int32_t model_scenario_count(const Model *model);
 const char *model_scenario_name(const Model *model, int32_t scenario);
 const char *model_scenario_text(const Model *model, int32_t scenario);
 
-typedef struct Setting { const char *name, *value; } Setting; /* -p name=value; value is an expression in the language */
+typedef struct Setting {
+  const char *name, *value;
+} Setting; /* -p name=value; value is an expression in the language */
 
-/* NULL when a diagnostic was added. A value that does not parse or an unknown name is a diagnostic, too ("<command line>"). */
+/* NULL when a diagnostic was added. A value that does not parse or an unknown name is a diagnostic, too ("<command
+ * line>"). */
 Program *model_compile(Model *model, int32_t scenario, const Setting *settings, int32_t setting_count);
 
 #endif

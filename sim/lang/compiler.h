@@ -1,9 +1,9 @@
 /* What the files of the compiler share; nobody else includes this.
  *
  * compile.c is the door and the order of the work; declare.c knows variables, services and notices; resolve.c names and
- * constants; code.c emits instructions; code_expr.c, code_array.c, code_message.c, code_stmt.c and code_loop.c translate
- * expressions, elements of arrays, messages, statements and loops; fault.c and scenario.c the scenario; liveness.c looks at the
- * finished code.
+ * constants; code.c emits instructions; code_expr.c, code_array.c, code_message.c, code_stmt.c and code_loop.c
+ * translate expressions, elements of arrays, messages, statements and loops; fault.c and scenario.c the scenario;
+ * liveness.c looks at the finished code.
  */
 #ifndef LOCKSTEP_LANG_COMPILER_H
 #define LOCKSTEP_LANG_COMPILER_H
@@ -13,11 +13,11 @@
 #include "lang/ast.h"
 #include "lang/compile.h"
 
-#define CODE_MAX (1 << 18)         /* instructions; unrolling can multiply */
-#define STACK_MAX 48               /* values below an expression; the VM has room for more */
+#define CODE_MAX (1 << 18) /* instructions; unrolling can multiply */
+#define STACK_MAX 48       /* values below an expression; the VM has room for more */
 #define CLIENT_VARIABLES_MAX 64
 #define SERVICE_VARIABLES_MAX 64
-#define TABLE_MAX INT16_MAX        /* what Instr.index can say */
+#define TABLE_MAX INT16_MAX /* what Instr.index can say */
 
 struct Model {
   Sources *sources;
@@ -28,40 +28,40 @@ struct Model {
 
 /* A value known while compiling. A server group or a slice of it is count > 1 servers from `value` on. */
 typedef struct Constant {
-  Sort sort;      /* INT BOOL DURATION NONE CLIENT SERVER */
-  int64_t value;  /* microseconds of a duration */
-  int32_t count;  /* SERVER, CLIENT: how many; 1 for one process */
-  bool is_group;  /* an array without an index: not a value by itself */
+  Sort sort;     /* INT BOOL DURATION NONE CLIENT SERVER */
+  int64_t value; /* microseconds of a duration */
+  int32_t count; /* SERVER, CLIENT: how many; 1 for one process */
+  bool is_group; /* an array without an index: not a value by itself */
 } Constant;
 
 /* What is known of a value that the program computes. */
 typedef struct Shape {
   Sort sort;
   bool optional;
-  int64_t lo, hi;  /* INT; SERVER, CLIENT: which ones */
-  bool on_wall;    /* STAMP */
+  int64_t lo, hi; /* INT; SERVER, CLIENT: which ones */
+  bool on_wall;   /* STAMP */
 } Shape;
 
 typedef enum SymbolKind {
-  SYMBOL_CONSTANT,  /* parameter, server group, quantified variable, argument of a `def` */
-  SYMBOL_KIND,      /* clients */
-  SYMBOL_VARIABLE,  /* of the client or service being compiled */
+  SYMBOL_CONSTANT, /* parameter, server group, quantified variable, argument of a `def` */
+  SYMBOL_KIND,     /* clients */
+  SYMBOL_VARIABLE, /* of the client or service being compiled */
   SYMBOL_ARG,
   SYMBOL_LOCAL,
   SYMBOL_TIMER,
   SYMBOL_GHOST,
-  SYMBOL_LIST,      /* of servers: `index` is its list and its table */
-  SYMBOL_ELEMENT,   /* of `array`, at the constant index */
+  SYMBOL_LIST,    /* of servers: `index` is its list and its table */
+  SYMBOL_ELEMENT, /* of `array`, at the constant index */
 } SymbolKind;
 
 typedef struct Symbol {
   Name name;
   SymbolKind kind;
-  bool is_fixed;   /* a loop counter or an argument of a `def`: the user may not assign it */
+  bool is_fixed; /* a loop counter or an argument of a `def`: the user may not assign it */
   int32_t index;
-  Shape shape;     /* of an array: of an element */
+  Shape shape; /* of an array: of an element */
   Constant constant;
-  Extent extent;   /* of a variable or timer */
+  Extent extent;              /* of a variable or timer */
   const struct Symbol *array; /* SYMBOL_ELEMENT: of which array, in the arena */
 } Symbol;
 
@@ -72,7 +72,7 @@ typedef VEC(const char *) NameList;
 typedef struct LoopContext {
   struct LoopContext *outer;
   Patches breaks, continues;
-  int32_t head;          /* where `continue` jumps; NO_INDEX: patched */
+  int32_t head;           /* where `continue` jumps; NO_INDEX: patched */
   int32_t critical_count; /* open critical sections around the loop */
 } LoopContext;
 
@@ -84,15 +84,15 @@ typedef struct Deferred { /* an `until` block that waits for its place behind th
 /* `param lists = [node[0..2], node[2..4]]` */
 typedef struct ServerList {
   Name name;
-  int32_t *firsts;   /* the first server of each entry: the values of its table */
-  int32_t count;     /* entries */
-  int32_t length;    /* servers of each entry */
-  bool is_group;     /* its entries are groups, not single servers */
+  int32_t *firsts; /* the first server of each entry: the values of its table */
+  int32_t count;   /* entries */
+  int32_t length;  /* servers of each entry */
+  bool is_group;   /* its entries are groups, not single servers */
 } ServerList;
 
 /* What calls say about a handler or a notice. */
 typedef struct CallFacts {
-  Span call;                   /* the first one; an empty span: none */
+  Span call; /* the first one; an empty span: none */
   bool from_client, from_server;
   uint8_t on_wall, on_monotonic; /* per argument: stamps of that clock come in */
 } CallFacts;
@@ -105,9 +105,9 @@ typedef struct LoopCheck { /* code[begin .. end) is a loop that must pass a wait
 typedef enum Mode {
   MODE_NONE,
   MODE_CLIENT,
-  MODE_NOTICE,   /* `on event` of a client */
-  MODE_HANDLER,  /* of a service; also after a timer */
-  MODE_GUARD,    /* behind `when` */
+  MODE_NOTICE,  /* `on event` of a client */
+  MODE_HANDLER, /* of a service; also after a timer */
+  MODE_GUARD,   /* behind `when` */
   MODE_UNTIL,
   MODE_NEVER,
 } Mode;
@@ -120,11 +120,11 @@ typedef struct Compiler {
   Program *program;
 
   VEC(Symbol) globals;
-  GHashTable *global_index;     /* name -> index + 1 */
-  VEC(Symbol) locals;           /* innermost last */
+  GHashTable *global_index; /* name -> index + 1 */
+  VEC(Symbol) locals;       /* innermost last */
   VEC(char *) words;
-  GHashTable *word_index;       /* name -> index + 1 */
-  GHashTable *reply_words;      /* words that services reply: a set, and in order of appearance: */
+  GHashTable *word_index;  /* name -> index + 1 */
+  GHashTable *reply_words; /* words that services reply: a set, and in order of appearance: */
   NameList reply_word_list;
   VEC(int64_t) durations;
   VEC(Wait) waits;
@@ -132,24 +132,24 @@ typedef struct Compiler {
   VEC(Parallel) parallels;
   VEC(Assertion) assertions;
   VEC(ServerList) lists;
-  Span **calls;                 /* [service][handler]: its first call; an empty span: none */
-  CallFacts **facts;            /* [service][handler] */
-  CallFacts *notice_facts;      /* [notice] */
-  bool facts_changed;           /* since somebody set it to false */
+  Span **calls;            /* [service][handler]: its first call; an empty span: none */
+  CallFacts **facts;       /* [service][handler] */
+  CallFacts *notice_facts; /* [notice] */
+  bool facts_changed;      /* since somebody set it to false */
   int32_t body_end[PROGRAM_CLIENTS_MAX], notices_end[PROGRAM_CLIENTS_MAX]; /* pcs: tasks, notices, `until` blocks */
-  uint64_t never_reads[PROGRAM_CLIENTS_MAX]; /* per kind */
+  uint64_t never_reads[PROGRAM_CLIENTS_MAX];                               /* per kind */
 
   /* What is being compiled */
   Mode mode;
-  int32_t kind, service;        /* index of the client kind, of the service */
-  const CallFacts *handled;     /* of the handler being compiled; NULL: after a timer or a loss */
-  int32_t reads_ghosts;         /* > 0: here ghosts may be read, since only ghosts and properties see it */
+  int32_t kind, service;    /* index of the client kind, of the service */
+  const CallFacts *handled; /* of the handler being compiled; NULL: after a timer or a loss */
+  int32_t reads_ghosts;     /* > 0: here ghosts may be read, since only ghosts and properties see it */
   Code code;
-  bool dead;                    /* nothing reaches this place: emits nothing */
-  int32_t label_at;             /* the last pc that something jumps to */
-  int32_t pending;              /* values on the stack below the expression being compiled */
+  bool dead;        /* nothing reaches this place: emits nothing */
+  int32_t label_at; /* the last pc that something jumps to */
+  int32_t pending;  /* values on the stack below the expression being compiled */
   LoopContext *loop;
-  int32_t critical_count;       /* open critical sections here */
+  int32_t critical_count; /* open critical sections here */
   VEC(Variable) variables;
   uint64_t hidden_in_use;
   int32_t local_count, reply_count;
@@ -158,7 +158,7 @@ typedef struct Compiler {
   const HandlerDecl *inlined[AST_DEPTH_MAX];
   int32_t inlined_count;
 
-  int64_t work;                 /* a limit against models that unroll for ever */
+  int64_t work; /* a limit against models that unroll for ever */
   bool exhausted;
 } Compiler;
 
@@ -227,7 +227,7 @@ void code_truth_value(Compiler *c, const Expr *expr, const char *what);
 typedef struct Range {
   Constant first; /* of `count` values */
   int32_t count;
-  bool skips_me;  /* `peers` */
+  bool skips_me; /* `peers` */
 } Range;
 bool code_range(Compiler *c, const Expr *low, const Expr *high, const char *what, Range *range);
 
@@ -244,7 +244,8 @@ bool code_age(Compiler *c, const Expr *expr, bool *below, int32_t *variable, int
 bool code_is_age_comparison(const Expr *expr);
 
 /* code_message.c */
-int32_t code_ask(Compiler *c, const Expr *ask, Shape *value); /* returns how many values the handler replies; 1 when unknown */
+int32_t code_ask(Compiler *c, const Expr *ask,
+                 Shape *value); /* returns how many values the handler replies; 1 when unknown */
 void code_tell(Compiler *c, const Call *call);
 /* The servers of a list, `lists[me]`: pushes the first. */
 bool code_list_entry(Compiler *c, const Expr *expr, const ServerList **list);
@@ -278,7 +279,7 @@ bool code_is_inlined(const Compiler *c, const HandlerDecl *def);
 void compile_scenario(Compiler *c);
 
 /* fault.c */
-void compile_faults(Compiler *c); /* before the services: a trigger is a call of a handler */
+void compile_faults(Compiler *c);          /* before the services: a trigger is a call of a handler */
 void compile_faults_of_tasks(Compiler *c); /* behind the clients, whose tasks they name */
 /* The servers that `to SERVER` names: a bit set; NULL: all of them. Some of a group are told apart from the others. */
 bool fault_servers(Compiler *c, const Expr *target, uint32_t *servers);

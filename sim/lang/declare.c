@@ -57,10 +57,11 @@ static void said_initial(Compiler *c, const Expr *said, Variable *variable) {
   bool fits = value.sort == SORT_NONE ? type->optional || type->sort == SORT_REPLY
                                       : value.sort == type->sort || type->sort == SORT_REPLY;
   if (!fits || value.is_group) {
-    diagnostics_error(c->diagnostics, said->span, "'%s' is %s; it cannot begin as '%s'", variable->name, sort_text(type->sort),
-                      expr_text(c, said));
+    diagnostics_error(c->diagnostics, said->span, "'%s' is %s; it cannot begin as '%s'", variable->name,
+                      sort_text(type->sort), expr_text(c, said));
   } else if (value.sort == SORT_INT && type->sort == SORT_INT && (value.value < type->lo || value.value > type->hi)) {
-    diagnostics_error(c->diagnostics, said->span, "'%s' lies in %d..%d; this is outside", variable->name, type->lo, type->hi);
+    diagnostics_error(c->diagnostics, said->span, "'%s' lies in %d..%d; this is outside", variable->name, type->lo,
+                      type->hi);
   }
   variable->initial_sort = value.sort;
   variable->initial = value.sort == SORT_DURATION ? compiler_duration(c, value.value) : (int32_t)value.value;
@@ -78,7 +79,8 @@ static Extent declare_extent(Compiler *c, const Expr *index) {
     return (Extent){value.count, true, value.sort, (int32_t)value.value};
   }
   if (value.sort != SORT_INT) {
-    diagnostics_error(c->diagnostics, index->span, "an array is over a number, all clients of a kind or a group of servers; '%s' is %s",
+    diagnostics_error(c->diagnostics, index->span,
+                      "an array is over a number, all clients of a kind or a group of servers; '%s' is %s",
                       expr_text(c, index), is_processes ? "a part of one" : sort_text(value.sort));
   } else if (value.value < 1 || value.value > ARRAY_MAX) {
     diagnostics_error(c->diagnostics, index->span, "an array has 1..%d elements", ARRAY_MAX);
@@ -89,13 +91,17 @@ static Extent declare_extent(Compiler *c, const Expr *index) {
 }
 
 static Variable make_variable(Compiler *c, const VarDecl *decl) {
-  Variable variable = {.name = g_strdup(decl->name.text), .extent = declare_extent(c, decl->index), .initial_sort = SORT_NONE,
-                       .is_lock = decl->is_lock, .span = decl->name.span};
+  Variable variable = {.name = g_strdup(decl->name.text),
+                       .extent = declare_extent(c, decl->index),
+                       .initial_sort = SORT_NONE,
+                       .is_lock = decl->is_lock,
+                       .span = decl->name.span};
   variable_type(c, &decl->type, &variable.type);
   if (decl->initial == NULL) {
     default_initial(&variable);
   } else if (decl->type.sort == SORT_STAMP) {
-    diagnostics_error(c->diagnostics, decl->initial->span, "a stamp begins as never taken, which is older than any bound");
+    diagnostics_error(c->diagnostics, decl->initial->span,
+                      "a stamp begins as never taken, which is older than any bound");
   } else {
     said_initial(c, decl->initial, &variable);
   }
@@ -106,14 +112,17 @@ void declare_push_variables(Compiler *c, const VarDecl *decls, const Variable *v
   for (int32_t i = 0; i < count; i++) {
     const Type *type = &variables[i].type;
     Shape shape = {type->sort, type->optional, type->lo, type->hi, type->on_wall};
-    compiler_push_local(c, (Symbol){.name = decls[i].name, .kind = SYMBOL_VARIABLE, .index = i, .shape = shape,
-                                    .extent = variables[i].extent});
+    compiler_push_local(
+        c,
+        (Symbol){
+            .name = decls[i].name, .kind = SYMBOL_VARIABLE, .index = i, .shape = shape, .extent = variables[i].extent});
   }
 }
 
 void declare_push_timers(Compiler *c, const TimerDecl *decls, const Timer *timers, int32_t count) {
   for (int32_t i = 0; i < count; i++) {
-    compiler_push_local(c, (Symbol){.name = decls[i].name, .kind = SYMBOL_TIMER, .index = i, .extent = timers[i].extent});
+    compiler_push_local(c,
+                        (Symbol){.name = decls[i].name, .kind = SYMBOL_TIMER, .index = i, .extent = timers[i].extent});
   }
 }
 
@@ -169,8 +178,13 @@ static void collect_words(Compiler *c, const ServiceDecl *service, const Handler
 }
 
 static void declare_handler(const HandlerDecl *decl, Handler *handler) {
-  *handler = (Handler){.name = g_strdup(decl->name.text), .param_count = decl->param_count, .entry = NO_INDEX, .guard = NO_INDEX,
-                       .keeps = decl->keeps, .reply_count = most_replies(&decl->body), .span = decl->span};
+  *handler = (Handler){.name = g_strdup(decl->name.text),
+                       .param_count = decl->param_count,
+                       .entry = NO_INDEX,
+                       .guard = NO_INDEX,
+                       .keeps = decl->keeps,
+                       .reply_count = most_replies(&decl->body),
+                       .span = decl->span};
   for (int32_t i = 0; i < decl->param_count; i++) {
     handler->param_names[i] = g_strdup(decl->params[i].text);
   }
@@ -189,9 +203,11 @@ static void declare_service(Compiler *c, const ServiceDecl *decl, Service *servi
   service->timers = g_new0(Timer, (size_t)decl->timer_count + 1);
   for (; service->timer_count < decl->timer_count; service->timer_count++) {
     const TimerDecl *timer = &decl->timers[service->timer_count];
-    service->timers[service->timer_count] =
-        (Timer){.name = g_strdup(timer->name.text), .on_wall = timer->on_wall, .extent = declare_extent(c, timer->index),
-                .entry = NO_INDEX, .span = timer->name.span};
+    service->timers[service->timer_count] = (Timer){.name = g_strdup(timer->name.text),
+                                                    .on_wall = timer->on_wall,
+                                                    .extent = declare_extent(c, timer->index),
+                                                    .entry = NO_INDEX,
+                                                    .span = timer->name.span};
   }
   service->variables = g_new0(Variable, (size_t)decl->variable_count + 1);
   for (; service->variable_count < decl->variable_count; service->variable_count++) {
@@ -219,7 +235,8 @@ void declare_ghosts(Compiler *c) {
   Program *program = c->program;
   program->ghosts = g_new0(Variable, (size_t)c->decl->ghost_count + 1);
   if (c->decl->ghost_count > GHOSTS_MAX) {
-    diagnostics_error(c->diagnostics, c->decl->ghosts[GHOSTS_MAX].name.span, "a model has at most %d ghosts", GHOSTS_MAX);
+    diagnostics_error(c->diagnostics, c->decl->ghosts[GHOSTS_MAX].name.span, "a model has at most %d ghosts",
+                      GHOSTS_MAX);
     return;
   }
   for (; program->ghost_count < c->decl->ghost_count; program->ghost_count++) {
@@ -227,10 +244,14 @@ void declare_ghosts(Compiler *c) {
     Variable *ghost = &program->ghosts[program->ghost_count];
     *ghost = make_variable(c, decl);
     if (ghost->type.on_wall) {
-      diagnostics_error(c->diagnostics, decl->type.span, "a ghost belongs to no process, so its stamps are read on no wall clock");
+      diagnostics_error(c->diagnostics, decl->type.span,
+                        "a ghost belongs to no process, so its stamps are read on no wall clock");
     }
     Shape shape = {ghost->type.sort, ghost->type.optional, ghost->type.lo, ghost->type.hi, false};
-    compiler_declare_global(c, (Symbol){.name = decl->name, .kind = SYMBOL_GHOST, .index = program->ghost_count, .shape = shape,
+    compiler_declare_global(c, (Symbol){.name = decl->name,
+                                        .kind = SYMBOL_GHOST,
+                                        .index = program->ghost_count,
+                                        .shape = shape,
                                         .extent = ghost->extent});
   }
 }
@@ -245,8 +266,8 @@ static void declare_notice(Compiler *c, const HandlerDecl *decl) {
       continue;
     }
     if (known->param_count != decl->param_count) {
-      diagnostics_error(c->diagnostics, decl->span, "all clients are told '%s' in the same way: with %d argument%s", known->name,
-                        known->param_count, known->param_count == 1 ? "" : "s");
+      diagnostics_error(c->diagnostics, decl->span, "all clients are told '%s' in the same way: with %d argument%s",
+                        known->name, known->param_count, known->param_count == 1 ? "" : "s");
     }
     return;
   }

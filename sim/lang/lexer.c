@@ -10,6 +10,7 @@ typedef struct Lexer {
   TokenList tokens;
 } Lexer;
 
+/* clang-format off */
 static const struct {
   const char *text;
   TokenKind kind;
@@ -20,13 +21,18 @@ static const struct {
 #define KEYWORD(name, text) {text, TOKEN_##name},
 #include "lang/tokens.def"
 };
+/* clang-format on */
 
 /* What people write who come from C, and what it is here. */
 static const struct {
   const char *text, *instead;
   TokenKind kind; /* as which it is read all the same; TOKEN_END: not at all */
-} foreign[] = {{"&&", "`and`", TOKEN_AND}, {"||", "`or`", TOKEN_OR},   {"!", "`not`", TOKEN_NOT},
-               {":=", "`=`", TOKEN_ASSIGN}, {"//", "`#` for a comment", TOKEN_END}, {"'", "double quotes", TOKEN_END}};
+} foreign[] = {{"&&", "`and`", TOKEN_AND},
+               {"||", "`or`", TOKEN_OR},
+               {"!", "`not`", TOKEN_NOT},
+               {":=", "`=`", TOKEN_ASSIGN},
+               {"//", "`#` for a comment", TOKEN_END},
+               {"'", "double quotes", TOKEN_END}};
 
 static const struct {
   const char *text;
@@ -37,27 +43,19 @@ static const struct {
 
 const char *token_kind_name(TokenKind kind) {
   switch (kind) {
-  case TOKEN_END:
-    return "the end of the file";
-  case TOKEN_NAME:
-    return "a name";
-  case TOKEN_STRING:
-    return "a text in double quotes";
-  case TOKEN_NUMBER:
-    return "a number";
-  case TOKEN_DURATION:
-    return "a duration";
+  case TOKEN_END: return "the end of the file";
+  case TOKEN_NAME: return "a name";
+  case TOKEN_STRING: return "a text in double quotes";
+  case TOKEN_NUMBER: return "a number";
+  case TOKEN_DURATION: return "a duration";
   case TOKEN_PPM:
     return "a rate";
-#define PUNCTUATION(name, text)                                                                                        \
-  case TOKEN_##name:                                                                                                   \
-    return "`" text "`";
-#define KEYWORD(name, text)                                                                                            \
-  case TOKEN_##name:                                                                                                   \
-    return "`" text "`";
+/* clang-format off */
+#define PUNCTUATION(name, text) case TOKEN_##name: return "`" text "`";
+#define KEYWORD(name, text) case TOKEN_##name: return "`" text "`";
 #include "lang/tokens.def"
-  default:
-    return "nothing";
+  /* clang-format on */
+  default: return "nothing";
   }
 }
 
@@ -158,7 +156,8 @@ static bool lex_digits(Lexer *lexer, int64_t *value, int64_t *scale) {
 
 static int64_t unit_us(const Lexer *lexer, uint32_t begin) {
   for (size_t i = 0; i < G_N_ELEMENTS(units); i++) {
-    if (strlen(units[i].text) == lexer->at - begin && memcmp(units[i].text, lexer->text + begin, lexer->at - begin) == 0) {
+    if (strlen(units[i].text) == lexer->at - begin &&
+        memcmp(units[i].text, lexer->text + begin, lexer->at - begin) == 0) {
       return units[i].us;
     }
   }
@@ -168,8 +167,9 @@ static int64_t unit_us(const Lexer *lexer, uint32_t begin) {
 /* `0.5%` or `100ppm`: behind the digits of a number. */
 static bool lex_rate_unit(Lexer *lexer, bool is_fraction, int64_t *ppm) {
   bool is_percent = is_fraction && lexer_sees(lexer, "%");
-  bool is_ppm = lexer_sees(lexer, "ppm") &&
-                (lexer->end - lexer->at == 3 || !(is_letter(lexer->text[lexer->at + 3]) || is_digit(lexer->text[lexer->at + 3])));
+  bool is_ppm =
+      lexer_sees(lexer, "ppm") &&
+      (lexer->end - lexer->at == 3 || !(is_letter(lexer->text[lexer->at + 3]) || is_digit(lexer->text[lexer->at + 3])));
   *ppm = is_percent ? PERCENT_PPM : 1;
   lexer->at += is_percent ? 1 : is_ppm ? 3 : 0;
   return is_percent || is_ppm;
@@ -209,10 +209,12 @@ static void lex_number(Lexer *lexer) {
   int64_t us = has_unit ? unit_us(lexer, unit_begin) : 0;
   Span span = lexer_span(lexer, begin);
   if (has_unit && us == 0) {
-    diagnostics_error(lexer->diagnostics, span, "unknown unit; durations are written in us, ms, s, min or h, as in 50ms");
+    diagnostics_error(lexer->diagnostics, span,
+                      "unknown unit; durations are written in us, ms, s, min or h, as in 50ms");
     value = 1;
   } else if (is_fraction && !has_unit) {
-    diagnostics_error(lexer->diagnostics, span, "a number is a whole number; only durations and rates have a fraction, as in 1.5s or 0.5%%");
+    diagnostics_error(lexer->diagnostics, span,
+                      "a number is a whole number; only durations and rates have a fraction, as in 1.5s or 0.5%%");
     value = 1;
   } else if (!fits || (has_unit && __builtin_mul_overflow(value, us, &value)) || (!has_unit && value > INT32_MAX)) {
     diagnostics_error(lexer->diagnostics, span, "this %s is too large", has_unit ? "duration" : "number");
@@ -252,7 +254,8 @@ static void lex_punctuation(Lexer *lexer) {
     }
   }
   /* One message for a run of strange bytes. */
-  while (lexer->at < lexer->end && !g_ascii_isgraph(lexer->text[lexer->at]) && !g_ascii_isspace(lexer->text[lexer->at])) {
+  while (lexer->at < lexer->end && !g_ascii_isgraph(lexer->text[lexer->at]) &&
+         !g_ascii_isspace(lexer->text[lexer->at])) {
     lexer->at++;
   }
   lexer->at += lexer->at == begin;

@@ -4,9 +4,24 @@
 #include "lang/program.h"
 
 typedef enum OperandKind {
-  OPERAND_NONE, OPERAND_VALUE, OPERAND_VAR, OPERAND_OTHER_VAR, OPERAND_INDEX, OPERAND_PROCESS, OPERAND_AGE, OPERAND_AGE_OF,
-  OPERAND_JUMP, OPERAND_CALL, OPERAND_WAIT, OPERAND_CRITICAL, OPERAND_TIMER,
-  OPERAND_TABLE, OPERAND_DURATION, OPERAND_NOTICE, OPERAND_PARALLEL, OPERAND_ASSERTION,
+  OPERAND_NONE,
+  OPERAND_VALUE,
+  OPERAND_VAR,
+  OPERAND_OTHER_VAR,
+  OPERAND_INDEX,
+  OPERAND_PROCESS,
+  OPERAND_AGE,
+  OPERAND_AGE_OF,
+  OPERAND_JUMP,
+  OPERAND_CALL,
+  OPERAND_WAIT,
+  OPERAND_CRITICAL,
+  OPERAND_TIMER,
+  OPERAND_TABLE,
+  OPERAND_DURATION,
+  OPERAND_NOTICE,
+  OPERAND_PARALLEL,
+  OPERAND_ASSERTION,
 } OperandKind;
 
 static const struct {
@@ -18,14 +33,14 @@ static const struct {
 };
 
 static const char *const sort_names[SORT_COUNT] = {
-    [SORT_NONE] = "none",     [SORT_INT] = "number",    [SORT_BOOL] = "bool",     [SORT_WORD] = "word",
+    [SORT_NONE] = "none",         [SORT_INT] = "number",    [SORT_BOOL] = "bool",     [SORT_WORD] = "word",
     [SORT_DURATION] = "duration", [SORT_CLIENT] = "client", [SORT_SERVER] = "server", [SORT_TOKEN] = "token",
-    [SORT_TICKET] = "ticket", [SORT_STAMP] = "stamp",   [SORT_REPLY] = "reply"};
+    [SORT_TICKET] = "ticket",     [SORT_STAMP] = "stamp",   [SORT_REPLY] = "reply"};
 
 typedef struct Listing {
   const Program *program;
   GString *out;
-  const ClientKind *kind;   /* whose code is being listed; NULL: a service's or a never's */
+  const ClientKind *kind; /* whose code is being listed; NULL: a service's or a never's */
   const Service *service;
 } Listing;
 
@@ -62,29 +77,14 @@ static void put_value(Listing *listing, Sort sort, int32_t value) {
   const Program *program = listing->program;
   GString *out = listing->out;
   switch (sort) {
-  case SORT_NONE:
-    g_string_append(out, "none");
-    break;
-  case SORT_BOOL:
-    g_string_append(out, value ? "true" : "false");
-    break;
-  case SORT_WORD:
-    g_string_append(out, program->words[value]);
-    break;
-  case SORT_DURATION:
-    put_duration(out, program->durations_us[value]);
-    break;
-  case SORT_CLIENT:
-    put_process(listing, value);
-    break;
-  case SORT_SERVER:
-    put_process(listing, program->client_count + value);
-    break;
-  case SORT_TICKET:
-    g_string_append_printf(out, "ticket %d", value - TICKET_BOTTOM);
-    break;
-  default:
-    g_string_append_printf(out, "%d", value);
+  case SORT_NONE: g_string_append(out, "none"); break;
+  case SORT_BOOL: g_string_append(out, value ? "true" : "false"); break;
+  case SORT_WORD: g_string_append(out, program->words[value]); break;
+  case SORT_DURATION: put_duration(out, program->durations_us[value]); break;
+  case SORT_CLIENT: put_process(listing, value); break;
+  case SORT_SERVER: put_process(listing, program->client_count + value); break;
+  case SORT_TICKET: g_string_append_printf(out, "ticket %d", value - TICKET_BOTTOM); break;
+  default: g_string_append_printf(out, "%d", value);
   }
 }
 
@@ -104,7 +104,8 @@ static void put_extent(Listing *listing, const Extent *extent) {
   if (!extent->is_array) {
     return;
   }
-  const char *name = extent->sort == SORT_SERVER ? program->groups[program->server_group[extent->first]].name : "client";
+  const char *name =
+      extent->sort == SORT_SERVER ? program->groups[program->server_group[extent->first]].name : "client";
   for (int32_t k = 0; k < program->kind_count && extent->sort == SORT_CLIENT; k++) {
     bool is_kind = program->kinds[k].first == extent->first && program->kinds[k].count == extent->count;
     name = is_kind ? program->kinds[k].name : name;
@@ -153,7 +154,8 @@ static bool is_ghost(const Program *program, int32_t process) {
 static const Variable *variables_of_process(const Program *program, int32_t process) {
   return process < program->client_count
              ? program->kinds[program->client_kind[process]].variables
-             : program->services[program->groups[program->server_group[process - program->client_count]].service].variables;
+             : program->services[program->groups[program->server_group[process - program->client_count]].service]
+                   .variables;
 }
 
 static void put_variable_of(Listing *listing, int32_t process, int32_t variable) {
@@ -179,8 +181,8 @@ static void put_wait(Listing *listing, const Wait *wait) {
   }
 }
 
-/* Which service a call goes to is not in the instruction: its server was pushed. The handler's name is looked up where the
- * text of the call says it, so the listing prints that. */
+/* Which service a call goes to is not in the instruction: its server was pushed. The handler's name is looked up where
+ * the text of the call says it, so the listing prints that. */
 static void put_call(Listing *listing, const Instr *instr) {
   const char *text = sources_text(listing->program->sources, instr->span.file, NULL);
   const char *begin = text + instr->span.begin, *end = text + instr->span.end;
@@ -268,23 +270,12 @@ static void put_operand(Listing *listing, const Instr *instr) {
   const Program *program = listing->program;
   GString *out = listing->out;
   switch (opcodes[instr->op].operand) {
-  case OPERAND_NONE:
-    break;
-  case OPERAND_VALUE:
-    put_value_operand(listing, instr);
-    break;
-  case OPERAND_VAR:
-    put_own_variable(listing, instr);
-    break;
-  case OPERAND_OTHER_VAR:
-    put_variable_of(listing, instr->operand, instr->index);
-    break;
-  case OPERAND_INDEX:
-    g_string_append_printf(out, "%d", instr->index);
-    break;
-  case OPERAND_PROCESS:
-    put_process(listing, instr->operand);
-    break;
+  case OPERAND_NONE: break;
+  case OPERAND_VALUE: put_value_operand(listing, instr); break;
+  case OPERAND_VAR: put_own_variable(listing, instr); break;
+  case OPERAND_OTHER_VAR: put_variable_of(listing, instr->operand, instr->index); break;
+  case OPERAND_INDEX: g_string_append_printf(out, "%d", instr->index); break;
+  case OPERAND_PROCESS: put_process(listing, instr->operand); break;
   case OPERAND_AGE:
     g_string_append_printf(out, "%s < ", variables_of(listing)[instr->index].name);
     put_duration(out, program->durations_us[instr->operand]);
@@ -294,9 +285,7 @@ static void put_operand(Listing *listing, const Instr *instr) {
     g_string_append(out, " < ");
     put_duration(out, program->durations_us[instr->operand]);
     break;
-  case OPERAND_JUMP:
-    g_string_append_printf(out, "@%d", instr->operand);
-    break;
+  case OPERAND_JUMP: g_string_append_printf(out, "@%d", instr->operand); break;
   case OPERAND_CALL:
     put_call(listing, instr);
     if (instr->op == OP_ASK) {
@@ -308,29 +297,17 @@ static void put_operand(Listing *listing, const Instr *instr) {
       put_wait(listing, &program->waits[instr->index]);
     }
     break;
-  case OPERAND_CRITICAL:
-    put_section(listing, instr);
-    break;
-  case OPERAND_TIMER:
-    g_string_append(out, listing->service->timers[instr->index].name);
-    break;
-  case OPERAND_TABLE:
-    put_table(listing, &program->tables[instr->index]);
-    break;
+  case OPERAND_CRITICAL: put_section(listing, instr); break;
+  case OPERAND_TIMER: g_string_append(out, listing->service->timers[instr->index].name); break;
+  case OPERAND_TABLE: put_table(listing, &program->tables[instr->index]); break;
   case OPERAND_DURATION:
     g_string_append(out, "< ");
     put_duration(out, program->durations_us[instr->operand]);
     g_string_append(out, instr->index == 1 ? " on wall" : "");
     break;
-  case OPERAND_NOTICE:
-    g_string_append_printf(out, "%s/%d", program->notices[instr->index].name, instr->count);
-    break;
-  case OPERAND_PARALLEL:
-    put_parallel(listing, instr);
-    break;
-  case OPERAND_ASSERTION:
-    g_string_append_printf(out, "\"%s\"", program->assertions[instr->index].text);
-    break;
+  case OPERAND_NOTICE: g_string_append_printf(out, "%s/%d", program->notices[instr->index].name, instr->count); break;
+  case OPERAND_PARALLEL: put_parallel(listing, instr); break;
+  case OPERAND_ASSERTION: g_string_append_printf(out, "\"%s\"", program->assertions[instr->index].text); break;
   }
   if (instr->is_indexed) {
     g_string_append(out, " []");
@@ -429,8 +406,8 @@ static void put_service(Listing *listing, const Service *service) {
   GString *out = listing->out;
   listing->service = service;
   listing->kind = NULL;
-  g_string_append_printf(out, "\nservice %s \"%s\"%s%s\n", service->name, service->text, service->observes ? " observes" : "",
-                         service->commits ? " commits" : "");
+  g_string_append_printf(out, "\nservice %s \"%s\"%s%s\n", service->name, service->text,
+                         service->observes ? " observes" : "", service->commits ? " commits" : "");
   put_variables(listing, service->variables, service->variable_count);
   for (int32_t t = 0; t < service->timer_count; t++) {
     g_string_append_printf(out, "  timer %s", service->timers[t].name);
@@ -467,7 +444,8 @@ static void put_symmetry(Listing *listing, bool is_symmetric, Span span) {
 static void put_parameters(GString *out, const Notice *notice) {
   g_string_append_c(out, '(');
   for (int32_t p = 0; p < notice->param_count; p++) {
-    g_string_append_printf(out, "%s%s : %s", p > 0 ? ", " : "", notice->param_names[p], sort_names[notice->param_sorts[p]]);
+    g_string_append_printf(out, "%s%s : %s", p > 0 ? ", " : "", notice->param_names[p],
+                           sort_names[notice->param_sorts[p]]);
   }
   g_string_append(out, ")\n");
 }
@@ -532,7 +510,8 @@ static void put_processes(Listing *listing) {
   for (int32_t s = 0; s < program->server_count; s++) {
     g_string_append_printf(out, "  %d  ", program->client_count + s);
     put_process(listing, program->client_count + s);
-    g_string_append_printf(out, " : %s, latency ", program->services[program->groups[program->server_group[s]].service].name);
+    g_string_append_printf(out, " : %s, latency ",
+                           program->services[program->groups[program->server_group[s]].service].name);
     put_window(out, program->latency[s].lo_us, program->latency[s].hi_us);
     g_string_append_c(out, '\n');
   }
@@ -569,7 +548,8 @@ static void put_set(Listing *listing, uint32_t clients, uint32_t servers, int32_
 }
 
 static void put_crash(Listing *listing, const Fault *fault) {
-  static const char *const memories[] = {[MEMORY_LOST] = "memory", [MEMORY_KEPT] = "nothing", [MEMORY_DURABLE] = "last "};
+  static const char *const memories[] = {
+      [MEMORY_LOST] = "memory", [MEMORY_KEPT] = "nothing", [MEMORY_DURABLE] = "last "};
   GString *out = listing->out;
   if (fault->kind == FAULT_CRASH_SERVER) {
     g_string_append_printf(out, " losing %s", memories[fault->memory]);
@@ -626,14 +606,9 @@ static void put_fault_rest(Listing *listing, const Fault *fault) {
     put_window(out, fault->lo_us, fault->hi_us);
     break;
   case FAULT_CRASH_CLIENT:
-  case FAULT_CRASH_SERVER:
-    put_crash(listing, fault);
-    break;
-  case FAULT_TRIGGER:
-    put_trigger(listing, fault);
-    break;
-  default: /* late, lost, drift, unordered, down: nothing */
-    break;
+  case FAULT_CRASH_SERVER: put_crash(listing, fault); break;
+  case FAULT_TRIGGER: put_trigger(listing, fault); break;
+  default: /* late, lost, drift, unordered, down: nothing */ break;
   }
 }
 
@@ -642,13 +617,20 @@ static void put_fault(Listing *listing, const Fault *fault) {
     const char *name; /* up to its victims */
     bool has_count;
   } rows[FAULT_KIND_COUNT] = {
-      [FAULT_LATE] = {"late to", true},        [FAULT_LOST] = {"lost to", true},
-      [FAULT_PAUSE] = {"pause of", true},      [FAULT_STEP] = {"step of", true},
-      [FAULT_CRASH_CLIENT] = {"crash of", true}, [FAULT_CRASH_SERVER] = {"crash of", true},
-      [FAULT_DUPLICATED] = {"duplicated to", true}, [FAULT_SUSPEND] = {"suspend of", true},
-      [FAULT_CUT] = {"cut of", true},          [FAULT_TRIGGER] = {"trigger of", true},
-      [FAULT_UNORDERED] = {"network unordered", false}, [FAULT_SKEW] = {"skew", false},
-      [FAULT_DRIFT] = {"drift", false},        [FAULT_DOWN] = {"down", false},
+      [FAULT_LATE] = {"late to", true},
+      [FAULT_LOST] = {"lost to", true},
+      [FAULT_PAUSE] = {"pause of", true},
+      [FAULT_STEP] = {"step of", true},
+      [FAULT_CRASH_CLIENT] = {"crash of", true},
+      [FAULT_CRASH_SERVER] = {"crash of", true},
+      [FAULT_DUPLICATED] = {"duplicated to", true},
+      [FAULT_SUSPEND] = {"suspend of", true},
+      [FAULT_CUT] = {"cut of", true},
+      [FAULT_TRIGGER] = {"trigger of", true},
+      [FAULT_UNORDERED] = {"network unordered", false},
+      [FAULT_SKEW] = {"skew", false},
+      [FAULT_DRIFT] = {"drift", false},
+      [FAULT_DOWN] = {"down", false},
   };
   GString *out = listing->out;
   g_string_append(out, "  ");

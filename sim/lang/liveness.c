@@ -1,8 +1,8 @@
 /* Live variables by the classic backward equations, over the finished code of one client kind:
  * before(pc) = (after(pc) - writes(pc)) + reads(pc), after(pc) = union of before over the successors.
  *
- * Each task is solved by itself. What another task or a notice handler of the client reads may be read at any rest of this
- * one, so it is always live here. An element is never written as a whole array is: such a store ends no life. */
+ * Each task is solved by itself. What another task or a notice handler of the client reads may be read at any rest of
+ * this one, so it is always live here. An element is never written as a whole array is: such a store ends no life. */
 #include "base/check.h"
 #include "lang/compiler.h"
 
@@ -35,14 +35,10 @@ static uint64_t until_reads(const Compiler *c, int32_t wait) {
 static uint64_t reads_of(const Compiler *c, const Instr *instr) {
   switch (instr->op) {
   case OP_LOAD:
-  case OP_AGE_BELOW:
-    return bit(instr->index);
-  case OP_STAMP_COPY:
-    return bit(instr->operand);
-  case OP_WAIT:
-    return until_reads(c, instr->index);
-  default:
-    return 0;
+  case OP_AGE_BELOW: return bit(instr->index);
+  case OP_STAMP_COPY: return bit(instr->operand);
+  case OP_WAIT: return until_reads(c, instr->index);
+  default: return 0;
   }
 }
 
@@ -53,18 +49,14 @@ static uint64_t writes_of(const Instr *instr) {
 
 static uint64_t live_behind(const ClientKind *kind, const Instr *instr, int32_t pc) {
   switch (instr->op) {
-  case OP_JUMP:
-    return kind->live_before[instr->operand];
+  case OP_JUMP: return kind->live_before[instr->operand];
   case OP_JUMP_IF:
-  case OP_JUMP_UNLESS:
-    return kind->live_before[instr->operand] | kind->live_before[pc + 1];
+  case OP_JUMP_UNLESS: return kind->live_before[instr->operand] | kind->live_before[pc + 1];
   case OP_STOP:
   case OP_END:
   case OP_DONE:
-  case OP_RETURN:
-    return 0;
-  default:
-    return kind->live_before[pc + 1];
+  case OP_RETURN: return 0;
+  default: return kind->live_before[pc + 1];
   }
 }
 
@@ -96,14 +88,14 @@ static uint64_t all_writes(const Compiler *c, int32_t begin, int32_t end) {
   return writes;
 }
 
-/* What a task may read before it was assigned: by itself, while no other task and no notice handler assigns it either. (When
- * they do is for the program to know.) */
+/* What a task may read before it was assigned: by itself, while no other task and no notice handler assigns it either.
+ * (When they do is for the program to know.) */
 static uint64_t read_at_first(const Compiler *c, int32_t index) {
   const ClientKind *kind = &c->program->kinds[index];
   uint64_t live = 0;
   for (int32_t t = 0; t < kind->task_count; t++) {
-    uint64_t others = all_writes(c, kind->entry, kind->tasks[t].entry) |
-                      all_writes(c, task_end(c, index, t), c->notices_end[index]);
+    uint64_t others =
+        all_writes(c, kind->entry, kind->tasks[t].entry) | all_writes(c, task_end(c, index, t), c->notices_end[index]);
     live |= kind->live_before[kind->tasks[t].entry] & ~others;
   }
   for (int32_t n = 0; n < c->program->notice_count; n++) {
@@ -120,11 +112,13 @@ static void check_assigned(Compiler *c, int32_t index) {
   for (int32_t i = 0; i < kind->variable_count; i++) {
     const Variable *variable = &kind->variables[i];
     bool has_no_value = variable->initial_sort == SORT_NONE && !variable->type.optional;
-    bool needs_value = variable->type.sort == SORT_TOKEN || variable->type.sort == SORT_CLIENT || variable->type.sort == SORT_SERVER;
+    bool needs_value =
+        variable->type.sort == SORT_TOKEN || variable->type.sort == SORT_CLIENT || variable->type.sort == SORT_SERVER;
     if ((live & bit(i)) != 0 && has_no_value && needs_value) {
       diagnostics_error(c->diagnostics, variable->span,
-                        variable->extent.is_array ? "an element of '%s' may be read before it is assigned; give it a type with `?`"
-                                                  : "'%s' may be read before it is assigned; give it a value, or a type with `?`",
+                        variable->extent.is_array
+                            ? "an element of '%s' may be read before it is assigned; give it a type with `?`"
+                            : "'%s' may be read before it is assigned; give it a value, or a type with `?`",
                         variable->name);
     }
   }

@@ -16,7 +16,8 @@ const Token *parser_token(const Parser *parser) {
 }
 
 Span parser_previous_span(const Parser *parser) {
-  return parser->at == 0 ? parser_token(parser)->span : parser->tokens.items[MIN(parser->at, parser->tokens.count) - 1].span;
+  return parser->at == 0 ? parser_token(parser)->span
+                         : parser->tokens.items[MIN(parser->at, parser->tokens.count) - 1].span;
 }
 
 Span span_join(Span first, Span last) {
@@ -205,7 +206,7 @@ Expr **parser_exprs_copy(Parser *parser, ExprVec *exprs) {
 static const struct {
   const char *word;
   Sort sort;
-} type_names[] = {{"bool", SORT_BOOL}, {"token", SORT_TOKEN}, {"ticket", SORT_TICKET}, {"client", SORT_CLIENT},
+} type_names[] = {{"bool", SORT_BOOL},     {"token", SORT_TOKEN}, {"ticket", SORT_TICKET}, {"client", SORT_CLIENT},
                   {"server", SORT_SERVER}, {"stamp", SORT_STAMP}, {"reply", SORT_REPLY}};
 
 bool parse_on_wall(Parser *parser) {
@@ -302,7 +303,8 @@ static void parse_on(Parser *parser, ServiceParts *parts) {
   if (!is_lost) {
     vec_push(&parts->handlers, handler);
   } else if (!parser->panicking && handler->param_count != 1) {
-    diagnostics_error(parser->input.diagnostics, handler->span, "`on lost(c)` is told one thing: the client that is gone");
+    diagnostics_error(parser->input.diagnostics, handler->span,
+                      "`on lost(c)` is told one thing: the client that is gone");
   } else if (parts->lost != NULL) {
     diagnostics_error(parser->input.diagnostics, handler->span, "a service has only one `on lost`");
     diagnostics_note(parser->input.diagnostics, parts->lost->span, "it is declared here, too");
@@ -332,8 +334,8 @@ static void parse_service_item(Parser *parser, ServiceParts *parts) {
   }
 }
 
-#define MOVE(from, list, to, items_field, count_field)                                                                 \
-  ((to)->items_field = ast_copy(ast, (from)->list.items, (from)->list.count * sizeof *(from)->list.items),             \
+#define MOVE(from, list, to, items_field, count_field)                                                     \
+  ((to)->items_field = ast_copy(ast, (from)->list.items, (from)->list.count * sizeof *(from)->list.items), \
    (to)->count_field = (int32_t)(from)->list.count, vec_free(&(from)->list))
 
 /* Behind the word `service`. With braces it may stand in a model; a service file needs none. */
@@ -403,7 +405,8 @@ static Expr *parse_list(Parser *parser) {
   } while (!parser->panicking && parser_accept(parser, TOKEN_COMMA));
   parser_expect(parser, TOKEN_CLOSE_BRACKET, "after the list");
   Expr *list = ast_allocate(parser->input.ast, sizeof *list);
-  *list = (Expr){.kind = EXPR_LIST, .span = span_join(begin, parser_previous_span(parser)), .item_count = (int32_t)items.count};
+  *list = (Expr){
+      .kind = EXPR_LIST, .span = span_join(begin, parser_previous_span(parser)), .item_count = (int32_t)items.count};
   list->items = parser_exprs_copy(parser, &items);
   return list;
 }
@@ -523,7 +526,8 @@ static void parse_model_service(Parser *parser, ModelParts *parts) {
   const Token *after = parser_token_after(parser, 1);
   const Token *behind = parser_token_after(parser, after->kind == TOKEN_STRING ? 2 : 1);
   if (behind->kind != TOKEN_OPEN_BRACE) {
-    parser_fail(parser, parser_token(parser)->span, "a service inside a model is written in braces: `service NAME { … }`");
+    parser_fail(parser, parser_token(parser)->span,
+                "a service inside a model is written in braces: `service NAME { … }`");
     return;
   }
   vec_push(&parts->services, parse_service_rest(parser));
@@ -537,8 +541,8 @@ static const struct {
   TokenKind token;
   void (*parse)(Parser *parser, ModelParts *parts);
 } declarations[] = {
-    {TOKEN_MODEL, parse_model_line},    {TOKEN_USE, parse_use},       {TOKEN_PARAM, parse_param},
-    {TOKEN_SERVER, parse_server},       {TOKEN_CLIENT, parse_client}, {TOKEN_NEVER, parse_never},
+    {TOKEN_MODEL, parse_model_line},        {TOKEN_USE, parse_use},       {TOKEN_PARAM, parse_param},
+    {TOKEN_SERVER, parse_server},           {TOKEN_CLIENT, parse_client}, {TOKEN_NEVER, parse_never},
     {TOKEN_SCENARIO, parse_model_scenario}, {TOKEN_SCRIPT, parse_script}, {TOKEN_SERVICE, parse_model_service},
 };
 
@@ -570,9 +574,10 @@ static void parse_declaration(Parser *parser, ModelParts *parts) {
     parse_ghost(parser, parts);
   }
   if (parser->at == start && !parser_accept(parser, TOKEN_SEMICOLON)) {
-    parser_fail(parser, token->span,
-                "expected a declaration (param, server, service, client, ghost var, never, scenario, use or script), found %s",
-                parser_found(parser));
+    parser_fail(
+        parser, token->span,
+        "expected a declaration (param, server, service, client, ghost var, never, scenario, use or script), found %s",
+        parser_found(parser));
   }
   if (parser->panicking) {
     parser->panicking = false;

@@ -11,12 +11,10 @@ static const struct {
   BinaryOp op;
   int level;
 } binaries[] = {
-    {TOKEN_OR, BINARY_OR, 1},           {TOKEN_AND, BINARY_AND, 2},
-    {TOKEN_EQUAL, BINARY_EQ, 3},        {TOKEN_NOT_EQUAL, BINARY_NE, 3},
-    {TOKEN_LESS, BINARY_LT, 3},         {TOKEN_LESS_EQUAL, BINARY_LE, 3},
-    {TOKEN_GREATER, BINARY_GT, 3},      {TOKEN_GREATER_EQUAL, BINARY_GE, 3},
-    {TOKEN_PLUS, BINARY_ADD, 4},        {TOKEN_MINUS, BINARY_SUB, 4},
-    {TOKEN_STAR, BINARY_MUL, 5},        {TOKEN_SLASH, BINARY_DIV, 5},
+    {TOKEN_OR, BINARY_OR, 1},        {TOKEN_AND, BINARY_AND, 2},          {TOKEN_EQUAL, BINARY_EQ, 3},
+    {TOKEN_NOT_EQUAL, BINARY_NE, 3}, {TOKEN_LESS, BINARY_LT, 3},          {TOKEN_LESS_EQUAL, BINARY_LE, 3},
+    {TOKEN_GREATER, BINARY_GT, 3},   {TOKEN_GREATER_EQUAL, BINARY_GE, 3}, {TOKEN_PLUS, BINARY_ADD, 4},
+    {TOKEN_MINUS, BINARY_SUB, 4},    {TOKEN_STAR, BINARY_MUL, 5},         {TOKEN_SLASH, BINARY_DIV, 5},
     {TOKEN_PERCENT, BINARY_MOD, 5},
 };
 
@@ -26,8 +24,8 @@ static const struct {
   ExprKind kind;
   int64_t number;
 } atoms[] = {
-    {TOKEN_TRUE, EXPR_BOOL, 1},   {TOKEN_FALSE, EXPR_BOOL, 0}, {TOKEN_NONE, EXPR_NONE, 0},
-    {TOKEN_FRESH, EXPR_FRESH, 0}, {TOKEN_NOW, EXPR_NOW, 0},    {TOKEN_ME, EXPR_ME, 0},
+    {TOKEN_TRUE, EXPR_BOOL, 1},     {TOKEN_FALSE, EXPR_BOOL, 0}, {TOKEN_NONE, EXPR_NONE, 0},
+    {TOKEN_FRESH, EXPR_FRESH, 0},   {TOKEN_NOW, EXPR_NOW, 0},    {TOKEN_ME, EXPR_ME, 0},
     {TOKEN_CALLER, EXPR_CALLER, 0}, {TOKEN_INF, EXPR_INF, 0},
 };
 
@@ -151,7 +149,8 @@ static Expr *parse_name_or_quantifier(Parser *parser) {
         return parse_quantifier(parser, (Quantifier)i);
       }
     }
-    parser_fail(parser, token->span, "there is no function '%s'; a server is asked with `ask SERVER.%s(…)`", word, word);
+    parser_fail(parser, token->span, "there is no function '%s'; a server is asked with `ask SERVER.%s(…)`", word,
+                word);
     return make_nothing(parser);
   }
   Expr *expr = make(parser, EXPR_NAME, token->span, NULL, NULL, NULL);
@@ -185,25 +184,20 @@ static Expr *parse_atom(Parser *parser) {
     }
   }
   switch (token->kind) {
-  case TOKEN_NUMBER:
-    return parse_number(parser, EXPR_NUMBER);
-  case TOKEN_DURATION:
-    return parse_number(parser, EXPR_DURATION);
-  case TOKEN_NAME:
-    return parse_name_or_quantifier(parser);
+  case TOKEN_NUMBER: return parse_number(parser, EXPR_NUMBER);
+  case TOKEN_DURATION: return parse_number(parser, EXPR_DURATION);
+  case TOKEN_NAME: return parse_name_or_quantifier(parser);
   case TOKEN_CLIENT: { /* client[0], or all clients in a quantifier */
     Expr *expr = parse_number(parser, EXPR_NAME);
     expr->name = (Name){"client", token->span};
     return expr;
   }
-  case TOKEN_AGE:
-    return parse_age(parser);
-  case TOKEN_OPEN_PAREN:
-    return parse_parenthesis(parser);
-  case TOKEN_ASK:
-    return parse_ask(parser);
+  case TOKEN_AGE: return parse_age(parser);
+  case TOKEN_OPEN_PAREN: return parse_parenthesis(parser);
+  case TOKEN_ASK: return parse_ask(parser);
   case TOKEN_OPEN_BRACKET:
-    parser_fail(parser, token->span, "a list of servers is the value of a parameter: `param lists = [node[0..2], node[2..4]]`");
+    parser_fail(parser, token->span,
+                "a list of servers is the value of a parameter: `param lists = [node[0..2], node[2..4]]`");
     return make_nothing(parser);
   default:
     parser_fail(parser, token->span, "expected a value, found %s", token_kind_name(token->kind));
@@ -223,7 +217,8 @@ static Expr *parse_subscript(Parser *parser, Expr *base) {
 }
 
 Expr *parse_place(Parser *parser) {
-  bool is_process = parser_sees(parser, TOKEN_NAME) || parser_sees(parser, TOKEN_CLIENT) || parser_sees(parser, TOKEN_CALLER);
+  bool is_process =
+      parser_sees(parser, TOKEN_NAME) || parser_sees(parser, TOKEN_CLIENT) || parser_sees(parser, TOKEN_CALLER);
   if (!is_process) {
     const Token *token = parser_token(parser);
     parser_fail(parser, token->span, "expected the name of a process, found %s", token_kind_name(token->kind));

@@ -45,14 +45,14 @@ Name *parser_names_copy(Parser *parser, NameVec *names);  /* frees the vector */
 Expr **parser_exprs_copy(Parser *parser, ExprVec *exprs); /* frees the vector */
 Span span_join(Span first, Span last);
 
-Expr *parse_expr(Parser *parser);    /* never NULL; `none` after an error */
-Expr *parse_sum(Parser *parser);     /* without comparison, and, or */
+Expr *parse_expr(Parser *parser); /* never NULL; `none` after an error */
+Expr *parse_sum(Parser *parser);  /* without comparison, and, or */
 Expr *parse_primary(Parser *parser);
-Expr *parse_place(Parser *parser);   /* name, name[i], name[a..b] */
+Expr *parse_place(Parser *parser); /* name, name[i], name[a..b] */
 Call *parse_call(Parser *parser, bool is_tell);
 ExprVec parse_arguments(Parser *parser);
 
-bool parse_on_wall(Parser *parser);  /* `on wall`, `on monotonic`, on the same line */
+bool parse_on_wall(Parser *parser); /* `on wall`, `on monotonic`, on the same line */
 
 Block parse_block(Parser *parser);
 Block parse_block_inside(Parser *parser, Span open); /* behind the `{` */

@@ -186,9 +186,11 @@ static bool parse_by_word(Parser *parser, Stmt *stmt) {
     const char *word;
     TokenKind next; /* TOKEN_END: anything that does not make it an assignment or a call */
     void (*parse)(Parser *parser, Stmt *stmt);
-  } words[] = {
-      {"choose", TOKEN_OPEN_BRACE, parse_choose}, {"pick", TOKEN_NAME, parse_pick}, {"assert", TOKEN_END, parse_assert}};
-  static const TokenKind of_names[] = {TOKEN_ASSIGN, TOKEN_PLUS_ASSIGN, TOKEN_MINUS_ASSIGN, TOKEN_COMMA, TOKEN_DOT, TOKEN_IN};
+  } words[] = {{"choose", TOKEN_OPEN_BRACE, parse_choose},
+               {"pick", TOKEN_NAME, parse_pick},
+               {"assert", TOKEN_END, parse_assert}};
+  static const TokenKind of_names[] = {TOKEN_ASSIGN, TOKEN_PLUS_ASSIGN, TOKEN_MINUS_ASSIGN,
+                                       TOKEN_COMMA,  TOKEN_DOT,         TOKEN_IN};
   TokenKind next = parser_token_after(parser, 1)->kind;
   for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
     bool is_it = parser_sees_word(parser, words[i].word) && (words[i].next == TOKEN_END || words[i].next == next);
@@ -244,7 +246,8 @@ static void parse_assignment(Parser *parser, Stmt *stmt) {
     stmt->kind = adds ? STMT_ADD : STMT_SUB;
     parser->at++;
   } else if (parser_sees(parser, TOKEN_DOT)) {
-    parser_fail(parser, stmt->targets[0].span, "to send a message write `ask %s%s.…` or `tell %s%s.…`", first, index, first, index);
+    parser_fail(parser, stmt->targets[0].span, "to send a message write `ask %s%s.…` or `tell %s%s.…`", first, index,
+                first, index);
   } else if (strcmp(first, "return") == 0 && !parser_sees(parser, TOKEN_ASSIGN)) {
     parser_fail(parser, stmt->targets[0].span, "to answer a request write `reply …`");
   } else {
@@ -297,7 +300,8 @@ static Stmt *parse_statement(Parser *parser) {
     parse_named_statement(parser, stmt);
     stmt->span = span_join(stmt->span, parser_previous_span(parser));
   } else if (token->kind == TOKEN_TASK) {
-    parser_fail(parser, token->span, "a client with tasks has no statements of its own; write `task NAME { … }` around them");
+    parser_fail(parser, token->span,
+                "a client with tasks has no statements of its own; write `task NAME { … }` around them");
   } else if (token->kind == TOKEN_ON || token->kind == TOKEN_VAR || token->kind == TOKEN_DEF) {
     parser_fail(parser, token->span, "%s stands before the statements", token_kind_name(token->kind));
   } else {
@@ -321,7 +325,8 @@ Block parse_block_inside(Parser *parser, Span open) {
   VEC(Stmt *) items = {0};
   /* A declaration at the beginning of a line: some brace before it is missing. */
   while (!parser_sees(parser, TOKEN_CLOSE_BRACE) &&
-         !(parser_begins_declaration(parser) && parser_token(parser)->first_of_line) && !parser_sees(parser, TOKEN_END)) {
+         !(parser_begins_declaration(parser) && parser_token(parser)->first_of_line) &&
+         !parser_sees(parser, TOKEN_END)) {
     uint32_t start = parser->at;
     if (!parser_accept(parser, TOKEN_SEMICOLON)) {
       Stmt *stmt = parse_statement(parser);
@@ -375,7 +380,7 @@ HandlerDecl *parse_handler(Parser *parser, Span begin, Name service, bool may_wa
   HandlerDecl *handler = ast_allocate(parser->input.ast, sizeof *handler);
   handler->service = service;
   handler->name = parser_token_after(parser, 1)->kind == TOKEN_OPEN_PAREN ? parser_handler_name(parser, "a name")
-                                                                        : parser_name(parser, "a name");
+                                                                          : parser_name(parser, "a name");
   parse_parameters(parser, handler);
   parse_guard(parser, handler, may_wait);
   handler->span = span_join(begin, handler->name.span);

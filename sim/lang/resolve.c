@@ -7,9 +7,9 @@
 #define WORK_MAX 4000000
 
 static const char *const sort_texts[SORT_COUNT] = {
-    [SORT_NONE] = "none",        [SORT_INT] = "a number",   [SORT_BOOL] = "true or false", [SORT_WORD] = "a word",
-    [SORT_DURATION] = "a duration", [SORT_CLIENT] = "a client", [SORT_SERVER] = "a server",  [SORT_TOKEN] = "a token",
-    [SORT_TICKET] = "a ticket",  [SORT_STAMP] = "a stamp",  [SORT_REPLY] = "a reply"};
+    [SORT_NONE] = "none",           [SORT_INT] = "a number",    [SORT_BOOL] = "true or false", [SORT_WORD] = "a word",
+    [SORT_DURATION] = "a duration", [SORT_CLIENT] = "a client", [SORT_SERVER] = "a server",    [SORT_TOKEN] = "a token",
+    [SORT_TICKET] = "a ticket",     [SORT_STAMP] = "a stamp",   [SORT_REPLY] = "a reply"};
 
 const char *sort_text(Sort sort) {
   return sort_texts[sort];
@@ -25,7 +25,8 @@ const char *expr_text(Compiler *c, const Expr *expr) {
 bool compiler_work(Compiler *c, Span span) {
   if (++c->work > WORK_MAX && !c->exhausted) {
     c->exhausted = true;
-    diagnostics_error(c->diagnostics, span, "this expands to too much code; use fewer processes or nest fewer quantifiers");
+    diagnostics_error(c->diagnostics, span,
+                      "this expands to too much code; use fewer processes or nest fewer quantifiers");
   }
   return !c->exhausted;
 }
@@ -36,7 +37,8 @@ void compiler_declare_global(Compiler *c, Symbol symbol) {
   gpointer known = g_hash_table_lookup(c->global_index, symbol.name.text);
   if (known != NULL) {
     diagnostics_error(c->diagnostics, symbol.name.span, "'%s' is declared twice", symbol.name.text);
-    diagnostics_note(c->diagnostics, c->globals.items[GPOINTER_TO_UINT(known) - 1].name.span, "it is declared here, too");
+    diagnostics_note(c->diagnostics, c->globals.items[GPOINTER_TO_UINT(known) - 1].name.span,
+                     "it is declared here, too");
     return;
   }
   vec_push(&c->globals, symbol);
@@ -142,8 +144,8 @@ int32_t compiler_service_of_server(const Compiler *c, int64_t server) {
 }
 
 bool compiler_is_peers(Compiler *c, const Expr *expr) {
-  return expr->kind == EXPR_NAME && (c->mode == MODE_HANDLER || c->mode == MODE_GUARD) && strcmp(expr->name.text, "peers") == 0 &&
-         compiler_find(c, "peers") == NULL;
+  return expr->kind == EXPR_NAME && (c->mode == MODE_HANDLER || c->mode == MODE_GUARD) &&
+         strcmp(expr->name.text, "peers") == 0 && compiler_find(c, "peers") == NULL;
 }
 
 bool compiler_peers(Compiler *c, const Expr *expr, Constant *group) {
@@ -156,7 +158,8 @@ bool compiler_peers(Compiler *c, const Expr *expr, Constant *group) {
     }
   }
   if (found != 1) {
-    diagnostics_error(c->diagnostics, expr->span, "`peers` has a meaning where one group of servers uses the service '%s'; here %d do",
+    diagnostics_error(c->diagnostics, expr->span,
+                      "`peers` has a meaning where one group of servers uses the service '%s'; here %d do",
                       c->decl->services[c->service]->name.text, found);
   }
   return found == 1;
@@ -188,7 +191,8 @@ static Fold fold_list_entry(Compiler *c, const Expr *expr, const ServerList *lis
     return bad(c, expr->span, "a list is indexed by `me` or by a number");
   }
   if (index.value < 0 || index.value >= list->count) {
-    diagnostics_error(c->diagnostics, expr->span, "'%s' has the indices 0..%d", expr_text(c, expr->left), list->count - 1);
+    diagnostics_error(c->diagnostics, expr->span, "'%s' has the indices 0..%d", expr_text(c, expr->left),
+                      list->count - 1);
     return FOLD_BAD;
   }
   *value = (Constant){SORT_SERVER, list->firsts[index.value], list->length, list->is_group};
@@ -200,7 +204,8 @@ static Fold fold_range_of_group(Compiler *c, const Expr *expr, Constant low, Con
     return bad(c, expr->span, "an index of a group is a number; to reach all of its members write `for n in …`");
   }
   if (low.value < 0 || high.value < low.value || high.value >= value->count) {
-    diagnostics_error(c->diagnostics, expr->span, "'%s' has the indices 0..%d", expr_text(c, expr->left), value->count - 1);
+    diagnostics_error(c->diagnostics, expr->span, "'%s' has the indices 0..%d", expr_text(c, expr->left),
+                      value->count - 1);
     return FOLD_BAD;
   }
   bool is_part = high.value - low.value + 1 < value->count || value->sort == SORT_CLIENT;
@@ -283,14 +288,10 @@ static bool may_calculate(BinaryOp op, Sort a, Sort b) {
   bool numbers = a == SORT_INT && b == SORT_INT, durations = a == SORT_DURATION && b == SORT_DURATION;
   switch (op) {
   case BINARY_ADD:
-  case BINARY_SUB:
-    return numbers || durations;
-  case BINARY_MUL:
-    return numbers || (a == SORT_DURATION && b == SORT_INT) || (a == SORT_INT && b == SORT_DURATION);
-  case BINARY_DIV:
-    return numbers || durations || (a == SORT_DURATION && b == SORT_INT);
-  default:
-    return numbers;
+  case BINARY_SUB: return numbers || durations;
+  case BINARY_MUL: return numbers || (a == SORT_DURATION && b == SORT_INT) || (a == SORT_INT && b == SORT_DURATION);
+  case BINARY_DIV: return numbers || durations || (a == SORT_DURATION && b == SORT_INT);
+  default: return numbers;
   }
 }
 
@@ -300,21 +301,16 @@ static Fold fold_arithmetic(Compiler *c, const Expr *expr, Constant a, Constant 
                       expr_text(c, expr->left), sort_text(a.sort), expr_text(c, expr->right), sort_text(b.sort));
     return FOLD_BAD;
   }
-  *value = (Constant){.sort = a.sort == SORT_DURATION || b.sort == SORT_DURATION ? SORT_DURATION : SORT_INT, .count = 1};
+  *value =
+      (Constant){.sort = a.sort == SORT_DURATION || b.sort == SORT_DURATION ? SORT_DURATION : SORT_INT, .count = 1};
   if (is_infinite(a) || is_infinite(b)) {
     return fold_infinite(c, expr, a, b, value);
   }
   bool overflow = false;
   switch (expr->op) {
-  case BINARY_ADD:
-    overflow = __builtin_add_overflow(a.value, b.value, &value->value);
-    break;
-  case BINARY_SUB:
-    overflow = __builtin_sub_overflow(a.value, b.value, &value->value);
-    break;
-  case BINARY_MUL:
-    overflow = __builtin_mul_overflow(a.value, b.value, &value->value);
-    break;
+  case BINARY_ADD: overflow = __builtin_add_overflow(a.value, b.value, &value->value); break;
+  case BINARY_SUB: overflow = __builtin_sub_overflow(a.value, b.value, &value->value); break;
+  case BINARY_MUL: overflow = __builtin_mul_overflow(a.value, b.value, &value->value); break;
   default:
     if (fold_division(c, expr, a, b, value) == FOLD_BAD) {
       return FOLD_BAD;
@@ -334,8 +330,10 @@ static Fold fold_comparison(const Expr *expr, Constant a, Constant b, Constant *
   if (a.sort != b.sort || (is_order && !is_ordered) || a.is_group || b.is_group) {
     return FOLD_NO; /* code_expr.c says what is wrong */
   }
-  bool results[] = {[BINARY_EQ] = a.value == b.value, [BINARY_NE] = a.value != b.value, [BINARY_LT] = a.value < b.value,
-                    [BINARY_LE] = a.value <= b.value, [BINARY_GT] = a.value > b.value, [BINARY_GE] = a.value >= b.value};
+  bool results[] = {[BINARY_EQ] = a.value == b.value,
+                    [BINARY_NE] = a.value != b.value,
+                    [BINARY_LT] = a.value<b.value, [BINARY_LE] = a.value <= b.value, [BINARY_GT] = a.value> b.value,
+                    [BINARY_GE] = a.value >= b.value};
   *value = (Constant){.sort = SORT_BOOL, .value = results[expr->op], .count = 1};
   return FOLD_YES;
 }
@@ -384,9 +382,11 @@ static Fold fold_prefix(Compiler *c, const Expr *expr, Constant *value) {
 }
 
 static Fold fold_literal(const Expr *expr, Constant *value) {
-  static const Sort sorts[] = {
-      [EXPR_NUMBER] = SORT_INT, [EXPR_DURATION] = SORT_DURATION, [EXPR_INF] = SORT_DURATION, [EXPR_BOOL] = SORT_BOOL,
-      [EXPR_NONE] = SORT_NONE};
+  static const Sort sorts[] = {[EXPR_NUMBER] = SORT_INT,
+                               [EXPR_DURATION] = SORT_DURATION,
+                               [EXPR_INF] = SORT_DURATION,
+                               [EXPR_BOOL] = SORT_BOOL,
+                               [EXPR_NONE] = SORT_NONE};
   int64_t number = expr->kind == EXPR_INF ? DURATION_INFINITE : expr->number;
   *value = (Constant){.sort = sorts[expr->kind], .value = number, .count = 1};
   return FOLD_YES;
@@ -401,20 +401,14 @@ Fold compiler_fold(Compiler *c, const Expr *expr, Constant *value) {
   case EXPR_DURATION:
   case EXPR_INF:
   case EXPR_BOOL:
-  case EXPR_NONE:
-    return fold_literal(expr, value);
-  case EXPR_NAME:
-    return fold_name(c, expr, value);
+  case EXPR_NONE: return fold_literal(expr, value);
+  case EXPR_NAME: return fold_name(c, expr, value);
   case EXPR_INDEX:
-  case EXPR_SLICE:
-    return fold_part(c, expr, value);
+  case EXPR_SLICE: return fold_part(c, expr, value);
   case EXPR_NOT:
-  case EXPR_NEGATE:
-    return fold_prefix(c, expr, value);
-  case EXPR_BINARY:
-    return expr->has_age || expr->has_ask ? FOLD_NO : fold_binary(c, expr, value);
-  default:
-    return FOLD_NO;
+  case EXPR_NEGATE: return fold_prefix(c, expr, value);
+  case EXPR_BINARY: return expr->has_age || expr->has_ask ? FOLD_NO : fold_binary(c, expr, value);
+  default: return FOLD_NO;
   }
 }
 
@@ -454,8 +448,9 @@ bool compiler_number(Compiler *c, const Expr *expr, const char *what, int64_t lo
     return false;
   }
   if (value.value < lo || value.value > hi) {
-    diagnostics_error(c->diagnostics, expr->span, "%s must lie in %" G_GINT64_FORMAT "..%" G_GINT64_FORMAT ", not %" G_GINT64_FORMAT,
-                      what, lo, hi, value.value);
+    diagnostics_error(c->diagnostics, expr->span,
+                      "%s must lie in %" G_GINT64_FORMAT "..%" G_GINT64_FORMAT ", not %" G_GINT64_FORMAT, what, lo, hi,
+                      value.value);
     return false;
   }
   *number = (int32_t)value.value;
@@ -478,7 +473,8 @@ bool compiler_constant_duration(Compiler *c, const Expr *expr, const char *what,
 }
 
 bool compiler_window(Compiler *c, const Expr *lo, const Expr *hi, const char *what, Window *window) {
-  if (!compiler_constant_duration(c, lo, what, &window->lo_us) || !compiler_constant_duration(c, hi, what, &window->hi_us)) {
+  if (!compiler_constant_duration(c, lo, what, &window->lo_us) ||
+      !compiler_constant_duration(c, hi, what, &window->hi_us)) {
     return false;
   }
   if (window->lo_us < 0) {
@@ -486,7 +482,8 @@ bool compiler_window(Compiler *c, const Expr *lo, const Expr *hi, const char *wh
     return false;
   }
   if (window->lo_us > window->hi_us) {
-    diagnostics_error(c->diagnostics, (Span){lo->span.file, lo->span.begin, MAX(lo->span.end, hi->span.end)}, "this window is empty: its end lies before its beginning");
+    diagnostics_error(c->diagnostics, (Span){lo->span.file, lo->span.begin, MAX(lo->span.end, hi->span.end)},
+                      "this window is empty: its end lies before its beginning");
     return false;
   }
   return true;
@@ -566,7 +563,8 @@ static void unknown_parameter(Compiler *c, Name name) {
   }
   const char *nearest = nearest_find(name.text, names.items, names.count);
   if (nearest != NULL) {
-    diagnostics_error(c->diagnostics, name.span, "the model has no parameter '%s'; did you mean '%s'?", name.text, nearest);
+    diagnostics_error(c->diagnostics, name.span, "the model has no parameter '%s'; did you mean '%s'?", name.text,
+                      nearest);
   } else {
     diagnostics_error(c->diagnostics, name.span, "the model has no parameter '%s'", name.text);
   }
@@ -580,13 +578,15 @@ static bool declare_entry(Compiler *c, const Expr *entry, ServerList *list) {
     return false;
   }
   if (servers.sort != SORT_SERVER) {
-    diagnostics_error(c->diagnostics, entry->span, "a list is one of servers; '%s' is %s", expr_text(c, entry), sort_text(servers.sort));
+    diagnostics_error(c->diagnostics, entry->span, "a list is one of servers; '%s' is %s", expr_text(c, entry),
+                      sort_text(servers.sort));
     return false;
   }
   bool is_first = list->count == 0;
   if (!is_first && (servers.count != list->length || servers.is_group != list->is_group)) {
-    diagnostics_error(c->diagnostics, entry->span, "the entries of a list name as many servers each: %d here, %d in the first one",
-                      servers.count, list->length);
+    diagnostics_error(c->diagnostics, entry->span,
+                      "the entries of a list name as many servers each: %d here, %d in the first one", servers.count,
+                      list->length);
     return false;
   }
   int32_t service = compiler_service_of_server(c, is_first ? servers.value : list->firsts[0]);
@@ -632,7 +632,8 @@ void declare_parameters(Compiler *c, const Setting *settings, int32_t setting_co
     if (param->value->kind != EXPR_LIST) { /* lists are of servers, whose number may be a parameter */
       declare_parameter(c, param, setting);
     } else if (setting != NULL || scenario_setting(c, param->name.text) != NULL) {
-      diagnostics_error(c->diagnostics, param->name.span, "'%s' is a list of servers, which cannot be set", param->name.text);
+      diagnostics_error(c->diagnostics, param->name.span, "'%s' is a list of servers, which cannot be set",
+                        param->name.text);
     }
   }
   for (int32_t i = 0; i < setting_count; i++) {
@@ -662,7 +663,8 @@ static int32_t service_named(Compiler *c, Name name) {
   }
   const char *nearest = nearest_find(name.text, names.items, names.count);
   if (nearest != NULL) {
-    diagnostics_error(c->diagnostics, name.span, "the model uses no service '%s'; did you mean '%s'?", name.text, nearest);
+    diagnostics_error(c->diagnostics, name.span, "the model uses no service '%s'; did you mean '%s'?", name.text,
+                      nearest);
   } else {
     diagnostics_error(c->diagnostics, name.span, "the model uses no service '%s'; add `use %s`", name.text, name.text);
   }
@@ -679,7 +681,8 @@ static void declare_group(Compiler *c, const ServerDecl *decl, int32_t index, in
   }
   program->servers_symmetric[program->group_count++] = count > 1;
   Constant constant = {SORT_SERVER, group->first, count, group->is_array};
-  compiler_declare_global(c, (Symbol){.name = decl->name, .kind = SYMBOL_CONSTANT, .index = index, .constant = constant});
+  compiler_declare_global(c,
+                          (Symbol){.name = decl->name, .kind = SYMBOL_CONSTANT, .index = index, .constant = constant});
 }
 
 static void declare_servers(Compiler *c) {
@@ -689,7 +692,8 @@ static void declare_servers(Compiler *c) {
     const ServerDecl *decl = &c->decl->servers[i];
     int32_t count = 1, service = service_named(c, decl->service);
     int32_t room = PROGRAM_SERVERS_MAX - program->server_count;
-    if (decl->count != NULL && !compiler_number(c, decl->count, "the number of servers", 1, PROGRAM_SERVERS_MAX, &count)) {
+    if (decl->count != NULL &&
+        !compiler_number(c, decl->count, "the number of servers", 1, PROGRAM_SERVERS_MAX, &count)) {
       count = 1;
     }
     if (count > room) {
@@ -732,7 +736,8 @@ static void declare_clients(Compiler *c) {
       return;
     }
     ClientKind *kind = &program->kinds[program->kind_count];
-    *kind = (ClientKind){.name = g_strdup(decl->name.text), .first = program->client_count, .count = count, .entry = NO_INDEX};
+    *kind = (ClientKind){
+        .name = g_strdup(decl->name.text), .first = program->client_count, .count = count, .entry = NO_INDEX};
     for (int32_t k = 0; k < count; k++) {
       program->client_kind[program->client_count++] = program->kind_count;
     }

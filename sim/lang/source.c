@@ -172,8 +172,8 @@ static char *printable(char *text) {
   return valid;
 }
 
-static void diagnostics_add(Diagnostics *diagnostics, Severity severity, Span span, const char *format, va_list arguments)
-    G_GNUC_PRINTF(4, 0);
+static void diagnostics_add(Diagnostics *diagnostics, Severity severity, Span span, const char *format,
+                            va_list arguments) G_GNUC_PRINTF(4, 0);
 
 static void diagnostics_add(Diagnostics *diagnostics, Severity severity, Span span, const char *format,
                             va_list arguments) {
@@ -290,7 +290,8 @@ static void append_diagnostic(GString *out, const Diagnostics *diagnostics, cons
   const SourceFile *file = file_at(diagnostics->sources, item->span.file);
   uint32_t line, column;
   sources_position(diagnostics->sources, item->span, &line, &column);
-  g_string_append_printf(out, "%s:%u:%u: %s: %s\n", file->name, line, column, severity_names[item->severity], item->text);
+  g_string_append_printf(out, "%s:%u:%u: %s: %s\n", file->name, line, column, severity_names[item->severity],
+                         item->text);
   append_excerpt(out, file, item->span);
 }
 

@@ -14,9 +14,9 @@ struct Clocked {
   State state;
   int64_t now_ns;
   int64_t births_ns[STATE_AGES_MAX + 2];
-  int64_t tickets[256];       /* the integer that each ticket name stands for */
-  const Action *action;       /* the one that is taken */
-  Action taken;               /* the same with the choices as they came out */
+  int64_t tickets[256]; /* the integer that each ticket name stands for */
+  const Action *action; /* the one that is taken */
+  Action taken;         /* the same with the choices as they came out */
   int32_t choice;
   ClockedOracle oracle;
   void *oracle_user;
@@ -25,14 +25,14 @@ struct Clocked {
   uint64_t violated;
   Problem problem;
   bool keeps_names;
-  bool has_observed;          /* since names were renumbered: a ghost may have to be forgotten */
-  int32_t names_made;         /* tickets and attempts since then */
+  bool has_observed;  /* since names were renumbered: a ghost may have to be forgotten */
+  int32_t names_made; /* tickets and attempts since then */
   int32_t next_message_id;
   Recorder *recorder;
   char *refusal;
 };
 
-/* --- choices --------------------------------------------------------------------------------------------------------- */
+/* --- choices ------------------------------------------------------------------------------------------------------ */
 
 static void refuse(Clocked *clocked, const char *format, ...) G_GNUC_PRINTF(2, 3);
 static void refuse(Clocked *clocked, const char *format, ...) {
@@ -98,14 +98,15 @@ static bool clocked_compare(Chooser *chooser, Cell age, Reading bound, bool stri
 /* The numbers decide. */
 static int32_t clocked_next_ticket(Chooser *chooser, Cell before, Cell alive) {
   Clocked *clocked = (Clocked *)chooser;
-  int32_t answer = clocked->choice < clocked->action->choice_count ? clocked->action->choices[clocked->choice++]
-                                                                   : clocked->tickets[alive] - clocked->tickets[before] >
-                                                                         clocked->world->ticket_gap;
+  int32_t answer = clocked->choice < clocked->action->choice_count
+                       ? clocked->action->choices[clocked->choice++]
+                       : clocked->tickets[alive] - clocked->tickets[before] > clocked->world->ticket_gap;
   note_choice(clocked, answer);
   return answer;
 }
 
-/* --- real tickets ----------------------------------------------------------------------------------------------------- */
+/* --- real tickets
+ * ----------------------------------------------------------------------------------------------------- */
 
 /* A `next` has named its ticket. Its number is the successor of the old one, and must agree with hit or miss. */
 static void number_ticket(Clocked *clocked, const Event *event) {
@@ -144,9 +145,12 @@ static void clocked_log(void *user, const Step *step, const Event *event) {
   clocked->names_made += event->kind == EVENT_ATTEMPT || event->kind == EVENT_ENTER || event->kind == EVENT_FRESH;
 }
 
-/* --- what is due ------------------------------------------------------------------------------------------------------- */
+/* --- what is due
+ * ------------------------------------------------------------------------------------------------------- */
 
-static int64_t birth_ns(const Clocked *clocked, Cell age) { return age == 0 ? 0 : clocked->births_ns[age]; }
+static int64_t birth_ns(const Clocked *clocked, Cell age) {
+  return age == 0 ? 0 : clocked->births_ns[age];
+}
 
 static Due due_of(const Clocked *clocked, const Thing *thing) {
   Due due = {.action = thing_action(thing),
@@ -228,7 +232,8 @@ static bool is_allowed(Clocked *clocked, const Action *action) {
   return false;
 }
 
-/* --- steps ------------------------------------------------------------------------------------------------------------- */
+/* --- steps
+ * ------------------------------------------------------------------------------------------------------------- */
 
 static void carry_names(Clocked *clocked, const Step *step, const Renaming *renaming) {
   int64_t births_ns[STATE_AGES_MAX + 2] = {0}, tickets[256] = {0};
@@ -268,7 +273,8 @@ static void keep_names(Clocked *clocked, const Step *step) {
 static void run_step(Clocked *clocked, Step *step, const Action *action) {
   clocked->action = action;
   clocked->choice = 0;
-  clocked->taken = (Action){.kind = action->kind, .subject = action->subject, .object = action->object, .part = action->part};
+  clocked->taken =
+      (Action){.kind = action->kind, .subject = action->subject, .object = action->object, .part = action->part};
   step_start(step, clocked->world, &clocked->state, &clocked->chooser);
   step->log = clocked_log;
   step->log_user = clocked;
@@ -336,7 +342,8 @@ uint64_t clocked_violated_now(Clocked *clocked) {
   return violated;
 }
 
-/* --- the rest ---------------------------------------------------------------------------------------------------------- */
+/* --- the rest
+ * ---------------------------------------------------------------------------------------------------------- */
 
 Clocked *clocked_new(const World *world, bool records) {
   Clocked *clocked = calloc(1, sizeof *clocked);
@@ -372,23 +379,42 @@ void clocked_free(Clocked *clocked) {
   }
 }
 
-const char *clocked_refusal(const Clocked *clocked) { return clocked->refusal; }
+const char *clocked_refusal(const Clocked *clocked) {
+  return clocked->refusal;
+}
 
 void clocked_set_oracle(Clocked *clocked, ClockedOracle oracle, void *user) {
   clocked->oracle = oracle;
   clocked->oracle_user = user;
 }
 
-void clocked_set_listener(Clocked *clocked, void (*hear)(void *user, const Step *step, const Event *event), void *user) {
+void clocked_set_listener(Clocked *clocked, void (*hear)(void *user, const Step *step, const Event *event),
+                          void *user) {
   clocked->hear = hear;
   clocked->hear_user = user;
 }
 
-void clocked_keep_names(Clocked *clocked) { clocked->keeps_names = true; }
-const Action *clocked_taken(const Clocked *clocked) { return &clocked->taken; }
-Problem clocked_problem(const Clocked *clocked) { return clocked->problem; }
-const State *clocked_state(const Clocked *clocked) { return &clocked->state; }
-int64_t clocked_now_ns(const Clocked *clocked) { return clocked->now_ns; }
-int64_t clocked_age_ns(const Clocked *clocked, Cell age) { return clocked->now_ns - birth_ns(clocked, age); }
-uint64_t clocked_violated(const Clocked *clocked) { return clocked->violated; }
-Run *clocked_take_run(Clocked *clocked) { return recorder_take_run(clocked->recorder); }
+void clocked_keep_names(Clocked *clocked) {
+  clocked->keeps_names = true;
+}
+const Action *clocked_taken(const Clocked *clocked) {
+  return &clocked->taken;
+}
+Problem clocked_problem(const Clocked *clocked) {
+  return clocked->problem;
+}
+const State *clocked_state(const Clocked *clocked) {
+  return &clocked->state;
+}
+int64_t clocked_now_ns(const Clocked *clocked) {
+  return clocked->now_ns;
+}
+int64_t clocked_age_ns(const Clocked *clocked, Cell age) {
+  return clocked->now_ns - birth_ns(clocked, age);
+}
+uint64_t clocked_violated(const Clocked *clocked) {
+  return clocked->violated;
+}
+Run *clocked_take_run(Clocked *clocked) {
+  return recorder_take_run(clocked->recorder);
+}

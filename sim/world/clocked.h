@@ -23,8 +23,8 @@ const char *clocked_refusal(const Clocked *clocked);
 bool clocked_let_pass(Clocked *clocked, int64_t time_ns);
 
 /* Answers for choices that an action has not recorded, for random runs: called with the number of options, and whether
- * it is the model that leaves them open (`choose`) and not the adversary, whose option 0 is to do nothing. Comparisons and
- * tickets are never asked for; the numbers decide. The answers are in the action of the recorded step. */
+ * it is the model that leaves them open (`choose`) and not the adversary, whose option 0 is to do nothing. Comparisons
+ * and tickets are never asked for; the numbers decide. The answers are in the action of the recorded step. */
 typedef int32_t (*ClockedOracle)(void *user, int32_t count, bool by_model);
 void clocked_set_oracle(Clocked *clocked, ClockedOracle oracle, void *user);
 
@@ -44,7 +44,7 @@ typedef struct Due {
 } Due;
 int32_t clocked_queue(const Clocked *clocked, Due due[THINGS_MAX]);
 
-/* --- for random runs, which take only what is listed --------------------------------------------------------------- */
+/* --- for random runs, which take only what is listed -------------------------------------------------------------- */
 
 /* Takes an action that clocked_queue (at an instant of its window that no other one's end comes before) or step_faults
  * has listed: the same step, without looking again whether it is allowed. False: a finding of the model. */

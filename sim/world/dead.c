@@ -3,7 +3,7 @@
 #include "base/check.h"
 #include "world/names.h"
 
-/* --- what a handler can do with an orphan: an abstract run of its code ---------------------------------------------- */
+/* --- what a handler can do with an orphan: an abstract run of its code -------------------------------------------- */
 
 typedef enum Guess { GUESS_UNKNOWN, GUESS_ORPHAN, GUESS_TRUE, GUESS_FALSE } Guess;
 
@@ -29,18 +29,41 @@ static Guess guess_of_equality(Guess a, Guess b, bool equal) {
   return GUESS_UNKNOWN;
 }
 
-/* How many values an instruction pops; -1 for one that has an effect, or that this analysis does not know (a ghost may hold
- * what is an orphan). */
+/* How many values an instruction pops; -1 for one that has an effect, or that this analysis does not know (a ghost may
+ * hold what is an orphan). */
 static int32_t pops_without_effect(const Instr *instr) {
   if (instr->is_indexed) {
     return -1; /* may be a finding */
   }
   switch (instr->op) {
-  case OP_PUSH: case OP_LOAD: case OP_LOAD_ARG: case OP_ME: case OP_CALLER: case OP_INSIDE_OF:
-  case OP_UP_OF: case OP_TIMER_ARMED: case OP_JUMP: return 0;
-  case OP_POP: case OP_NEG: case OP_NOT: case OP_IS_SORT: case OP_JUMP_UNLESS: case OP_JUMP_IF: return 1;
-  case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_MOD: case OP_MIN: case OP_MAX: case OP_EQ: case OP_NE:
-  case OP_LT: case OP_LE: case OP_GT: case OP_GE: return 2;
+  case OP_PUSH:
+  case OP_LOAD:
+  case OP_LOAD_ARG:
+  case OP_ME:
+  case OP_CALLER:
+  case OP_INSIDE_OF:
+  case OP_UP_OF:
+  case OP_TIMER_ARMED:
+  case OP_JUMP: return 0;
+  case OP_POP:
+  case OP_NEG:
+  case OP_NOT:
+  case OP_IS_SORT:
+  case OP_JUMP_UNLESS:
+  case OP_JUMP_IF: return 1;
+  case OP_ADD:
+  case OP_SUB:
+  case OP_MUL:
+  case OP_DIV:
+  case OP_MOD:
+  case OP_MIN:
+  case OP_MAX:
+  case OP_EQ:
+  case OP_NE:
+  case OP_LT:
+  case OP_LE:
+  case OP_GT:
+  case OP_GE: return 2;
   default: return -1;
   }
 }
@@ -109,7 +132,8 @@ static bool hands_token_on(const Service *service, const Instr *code, int32_t pc
   int32_t count = instr->op == OP_REPLY ? instr->index : tells ? instr->count : 0;
   for (int32_t i = 1; i <= count; i++) {
     const Instr *value = &code[pc - i];
-    bool is_load = value->op == OP_LOAD && !value->is_indexed && service->variables[value->index].type.sort != SORT_TOKEN &&
+    bool is_load = value->op == OP_LOAD && !value->is_indexed &&
+                   service->variables[value->index].type.sort != SORT_TOKEN &&
                    service->variables[value->index].type.sort != SORT_REPLY;
     if (value->op != OP_PUSH && !is_load) {
       return true;
@@ -190,12 +214,13 @@ void dead_prepare(World *world) {
   }
 }
 
-/* --- which messages are dead ---------------------------------------------------------------------------------------- */
+/* --- which messages are dead -------------------------------------------------------------------------------------- */
 
 /* Whether the token, which is argument `argument` of this message, can do nothing there. */
 static bool is_idle_there(const World *world, const Cell *record, int32_t argument) {
   int32_t service = world_service_index(world, record[MESSAGE_SERVER] - 1);
-  return record[MESSAGE_KIND] == MESSAGE_TELL && !record[MESSAGE_WAITING] && world->harmless[service][record[MESSAGE_HANDLER]] >> argument & 1;
+  return record[MESSAGE_KIND] == MESSAGE_TELL && !record[MESSAGE_WAITING] &&
+         world->harmless[service][record[MESSAGE_HANDLER]] >> argument & 1;
 }
 
 static bool occurs_in(const Layout *layout, const State *state, int32_t first, int32_t end, Cell token) {
@@ -225,7 +250,8 @@ static bool is_on_its_way(const World *world, const State *state, int32_t server
       continue;
     }
     for (int32_t a = 0; a < layout->value_count; a++) {
-      bool there = record[MESSAGE_VALUES + VALUE_CELLS * a] == SORT_TOKEN && record[MESSAGE_VALUES + VALUE_CELLS * a + 1] == token;
+      bool there = record[MESSAGE_VALUES + VALUE_CELLS * a] == SORT_TOKEN &&
+                   record[MESSAGE_VALUES + VALUE_CELLS * a + 1] == token;
       if (there && !is_idle_there(world, record, a)) {
         return true;
       }
@@ -256,8 +282,7 @@ static int32_t dead_argument(const World *world, const State *state, const Cell 
 /* What the handler would have run counts as run: it is a part of the model that does something. */
 static void cover_handler(const World *world, const Cell *record, int32_t argument) {
   const Service *service = world_service(world, record[MESSAGE_SERVER] - 1);
-  Abstract abstract = {
-      .program = world->program, .orphan_argument = argument, .covered = world->seen->covered};
+  Abstract abstract = {.program = world->program, .orphan_argument = argument, .covered = world->seen->covered};
   harmless_from(&abstract, (AbstractState){.pc = service->handlers[record[MESSAGE_HANDLER]].entry});
 }
 
@@ -273,7 +298,7 @@ void dead_drop_messages(const World *world, State *state) {
   }
 }
 
-/* --- tokens and entries ---------------------------------------------------------------------------------------------- */
+/* --- tokens and entries ------------------------------------------------------------------------------------------- */
 
 /* Whether any request to the server carries the token, to whatever effect. */
 static bool is_carried(const World *world, const State *state, int32_t server, Cell token) {
@@ -281,7 +306,8 @@ static bool is_carried(const World *world, const State *state, int32_t server, C
   const Cell *record = state->cells + layout->fixed.count;
   for (int32_t m = 0; m < state->message_count; m++, record += layout->message.count) {
     for (int32_t a = 0; a < layout->value_count && record[MESSAGE_SERVER] == server + 1; a++) {
-      if (record[MESSAGE_VALUES + VALUE_CELLS * a] == SORT_TOKEN && record[MESSAGE_VALUES + VALUE_CELLS * a + 1] == token) {
+      if (record[MESSAGE_VALUES + VALUE_CELLS * a] == SORT_TOKEN &&
+          record[MESSAGE_VALUES + VALUE_CELLS * a + 1] == token) {
         return true;
       }
     }

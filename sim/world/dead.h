@@ -2,9 +2,9 @@
  *
  * A token is an orphan at a server if no client has it in a variable and no request on its way to that server, but such
  * as can do nothing with a token unknown there, carries it: no equality with it will ever be true there again. Requests
- * that carry one, and that nobody waits for, are dropped (a message dropped from an ordered connection does not free the
- * ones behind it: it could always have arrived before them); a lock variable that holds one holds "somebody's" token.
- * A holding that no client and no request to a resource carries is not compared by its entry any more.
+ * that carry one, and that nobody waits for, are dropped (a message dropped from an ordered connection does not free
+ * the ones behind it: it could always have arrived before them); a lock variable that holds one holds "somebody's"
+ * token. A holding that no client and no request to a resource carries is not compared by its entry any more.
  *
  * Servers that hand tokens on (world->tokens_stay is false) are treated with more care.
  */

@@ -5,9 +5,11 @@
 #include "base/check.h"
 #include "world/step.h"
 
-/* --- who is under which fault -------------------------------------------------------------------------------------- */
+/* --- who is under which fault ------------------------------------------------------------------------------------- */
 
-static const Fault *fault_in(const World *world, Cell cell) { return cell ? &world->program->faults[cell - 1] : NULL; }
+static const Fault *fault_in(const World *world, Cell cell) {
+  return cell ? &world->program->faults[cell - 1] : NULL;
+}
 
 const Fault *faults_of_client(const World *world, const State *state, int32_t client) {
   return fault_in(world, state->cells[world->layout.client_cell[client] + CLIENT_FAULT]);
@@ -35,7 +37,7 @@ static Cell new_age_for(Step *step, const Fault *fault) {
   return is_suspend || window_is_bounded(fault) ? step_new_age(step) : 0;
 }
 
-/* --- what may strike ----------------------------------------------------------------------------------------------- */
+/* --- what may strike ---------------------------------------------------------------------------------------------- */
 
 static bool some_stamp_is_taken(const World *world, State *state, int32_t process) {
   const Program *program = world->program;
@@ -43,9 +45,10 @@ static bool some_stamp_is_taken(const World *world, State *state, int32_t proces
   int32_t server = process - program->client_count;
   int32_t count = is_client ? world_kind(world, process)->variable_count : world_service(world, server)->variable_count;
   for (int32_t v = 0; v < count; v++) {
-    const Variable *variable = is_client ? &world_kind(world, process)->variables[v] : &world_service(world, server)->variables[v];
-    const Cell *stamp = is_client ? world_client_variable(world, state, process, v)
-                                  : world_server_variable(world, state, server, v);
+    const Variable *variable =
+        is_client ? &world_kind(world, process)->variables[v] : &world_service(world, server)->variables[v];
+    const Cell *stamp =
+        is_client ? world_client_variable(world, state, process, v) : world_server_variable(world, state, server, v);
     for (int32_t e = 0; e < variable->extent.count && variable->type.sort == SORT_STAMP; e++) {
       if (variable->type.on_wall && stamp[e * STAMP_CELLS + STAMP_AGE] != 0) {
         return true;
@@ -150,7 +153,8 @@ static int32_t list_cuts(const World *world, const State *state, int32_t fault, 
     bool runs = state->cells[world->layout.client_cell[c] + CLIENT_PHASE] == PHASE_RUNS;
     for (int32_t s = 0; s < world->program->server_count && runs && what->clients >> c & 1; s++) {
       if (what->servers >> s & 1 && !world_cut(world, (State *)state, c, s)[CUT_FAULT]) {
-        actions[count++] = (Action){.kind = ACTION_CUT, .subject = (uint8_t)c, .object = (uint8_t)fault, .part = (uint8_t)s};
+        actions[count++] =
+            (Action){.kind = ACTION_CUT, .subject = (uint8_t)c, .object = (uint8_t)fault, .part = (uint8_t)s};
       }
     }
   }
@@ -178,7 +182,9 @@ int32_t step_faults(const World *world, const State *state, Action actions[FAULT
       bool strikes = p < program->client_count ? may_strike_client(world, state, fault, p)
                                                : may_strike_server(world, state, fault, p - program->client_count);
       if (strikes) {
-        actions[count++] = (Action){.kind = (uint8_t)action_of(fault->kind), .subject = (uint8_t)p, .object = (uint8_t)f,
+        actions[count++] = (Action){.kind = (uint8_t)action_of(fault->kind),
+                                    .subject = (uint8_t)p,
+                                    .object = (uint8_t)f,
                                     .part = (uint8_t)(fault->task + 1)};
       }
     }
@@ -186,7 +192,7 @@ int32_t step_faults(const World *world, const State *state, Action actions[FAULT
   return count;
 }
 
-/* --- pauses --------------------------------------------------------------------------------------------------------- */
+/* --- pauses ------------------------------------------------------------------------------------------------------- */
 
 static void log_pause(Step *step, int32_t fault, int32_t pc) {
   Event event = step_event_of(step, EVENT_PAUSE);
@@ -415,7 +421,7 @@ void faults_resume(Step *step, const Action *action) {
   }
 }
 
-/* --- losses of connections ------------------------------------------------------------------------------------------ */
+/* --- losses of connections ---------------------------------------------------------------------------------------- */
 
 static bool is_losing(const World *world, State *state, int32_t client, int32_t server) {
   for (int32_t m = 0; m < state->message_count; m++) {
@@ -499,7 +505,7 @@ void faults_join(Step *step, int32_t client, int32_t server) {
   }
 }
 
-/* --- crashes --------------------------------------------------------------------------------------------------------- */
+/* --- crashes ------------------------------------------------------------------------------------------------------ */
 
 static void crash_client(Step *step, int32_t client, int32_t fault) {
   const World *world = step->world;
@@ -526,7 +532,8 @@ static void remember(Step *step, int32_t server, Memory *memory) {
   const Service *service = world_service(step->world, server);
   CHECK(service->variable_count <= 64);
   for (int32_t v = 0; v < service->variable_count; v++) {
-    memory->values[v] = world_read(&service->variables[v].type, world_server_variable(step->world, step->state, server, v));
+    memory->values[v] =
+        world_read(&service->variables[v].type, world_server_variable(step->world, step->state, server, v));
   }
 }
 
@@ -616,7 +623,7 @@ void faults_restart(Step *step, int32_t process) {
   }
 }
 
-/* --- clock steps ----------------------------------------------------------------------------------------------------- */
+/* --- clock steps -------------------------------------------------------------------------------------------------- */
 
 /* A durable copy says when by the wall clock, too: what is put back will be compared with it. */
 static void step_copied_timers(Step *step, int32_t server, int64_t by_us) {
@@ -712,7 +719,7 @@ void faults_clock_step(Step *step, int32_t process, int32_t fault) {
   }
 }
 
-/* --- triggers -------------------------------------------------------------------------------------------------------- */
+/* --- triggers ----------------------------------------------------------------------------------------------------- */
 
 void faults_trigger(Step *step, int32_t server, int32_t fault) {
   const Fault *what = &step->world->program->faults[fault];

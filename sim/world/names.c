@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 
-/* --- one walk over all names --------------------------------------------------------------------------------------- */
+/* --- one walk over all names -------------------------------------------------------------------------------------- */
 
 /* So that each visit becomes a loop of its own. */
 #define ALWAYS_INLINE __attribute__((always_inline))
@@ -29,7 +29,8 @@ static inline ALWAYS_INLINE void visit_ordered(const Layout *layout, State *stat
   }
 }
 
-static inline ALWAYS_INLINE void visit_messages(const Layout *layout, State *state, int32_t from, int32_t end, NameVisit visit, void *user) {
+static inline ALWAYS_INLINE void visit_messages(const Layout *layout, State *state, int32_t from, int32_t end,
+                                                NameVisit visit, void *user) {
   for (int32_t m = from; m < end; m++) {
     Cell *record = state_message(layout, state, m);
     for (uint32_t i = 0; i < layout->message_names.count; i++) {
@@ -46,9 +47,10 @@ static inline ALWAYS_INLINE void visit_names(const Layout *layout, State *state,
   visit_messages(layout, state, 0, state->message_count, visit, user);
 }
 
-/* --- messages ------------------------------------------------------------------------------------------------------ */
+/* --- messages ----------------------------------------------------------------------------------------------------- */
 
-/* Prompt ones have the order of their connection, those that travel alone none, those that wait that of their arrival. */
+/* Prompt ones have the order of their connection, those that travel alone none, those that wait that of their arrival.
+ */
 enum { RANK_ORDERED, RANK_ALONE, RANK_WAITING };
 
 static int rank_of(const World *world, const Cell *record) {
@@ -97,13 +99,15 @@ static void sort_records(const Layout *layout, State *state, int32_t from, int32
   }
 }
 
-static int by_stream(const void *context, const Cell *a, const Cell *b) { return compare_records(context, a, b); }
+static int by_stream(const void *context, const Cell *a, const Cell *b) {
+  return compare_records(context, a, b);
+}
 
 void names_sort_messages(const World *world, State *state) {
   sort_records(&world->layout, state, 0, state->message_count, by_stream, world);
 }
 
-/* --- renumbering --------------------------------------------------------------------------------------------------- */
+/* --- renumbering -------------------------------------------------------------------------------------------------- */
 
 typedef struct Numbering {
   Renaming *renaming;
@@ -239,11 +243,13 @@ static void number_messages(const World *world, State *state, Numbering *numberi
 }
 
 /* Whether element a of a bag stands before element b, under the new names. */
-static bool precedes(const Layout *layout, const Numbering *numbering, State *state, const LayoutBag *bag, int32_t a, int32_t b) {
+static bool precedes(const Layout *layout, const Numbering *numbering, State *state, const LayoutBag *bag, int32_t a,
+                     int32_t b) {
   for (int32_t i = 0; i < bag->element_cells; i++) {
     int32_t at_a = bag->cell + a * bag->element_cells + i, at_b = bag->cell + b * bag->element_cells + i;
     Cell cell_a = state->cells[at_a], cell_b = state->cells[at_b];
-    rewrite_name((void *)numbering, field_sort_at(layout->fixed.items, state->cells, (uint32_t)at_a), &cell_a); /* reads only */
+    rewrite_name((void *)numbering, field_sort_at(layout->fixed.items, state->cells, (uint32_t)at_a),
+                 &cell_a); /* reads only */
     rewrite_name((void *)numbering, field_sort_at(layout->fixed.items, state->cells, (uint32_t)at_b), &cell_b);
     if (cell_a != cell_b) {
       return cell_a < cell_b;
@@ -286,7 +292,7 @@ void names_renumber(const World *world, State *state, Renaming *renaming) {
   state->age_count = renaming->age_count;
 }
 
-/* --- single names -------------------------------------------------------------------------------------------------- */
+/* --- single names ------------------------------------------------------------------------------------------------- */
 
 typedef struct Query {
   FieldSort sort;
@@ -341,7 +347,7 @@ Cell names_next_ticket(const World *world, const State *state, Cell ticket) {
   return query.found;
 }
 
-/* --- symmetry ------------------------------------------------------------------------------------------------------ */
+/* --- symmetry ----------------------------------------------------------------------------------------------------- */
 
 static void rename_process(void *user, FieldSort sort, Cell *cell) {
   const Permutation *permutation = user;
@@ -367,12 +373,14 @@ void names_permute(const World *world, State *to, const State *from, const Permu
     permute_cells(to, from, layout->server_cell[permutation->to_server[s]], layout->server_cell[s],
                   layout->server_cells[s]);
   }
-  State before; /* arrays within blocks: their blocks have moved by now; and arrays within others, one after the other */
+  State
+      before; /* arrays within blocks: their blocks have moved by now; and arrays within others, one after the other */
   for (uint32_t i = 0; i < layout->arrays.count; i++) {
     const LayoutArray *array = &layout->arrays.items[i];
     permute_cells(&before, to, array->cell, array->cell, array->count * array->element_cells);
     for (int32_t e = 0; e < array->count; e++) {
-      int32_t goes_to = array->over_clients ? permutation->to_client[array->first + e] : permutation->to_server[array->first + e];
+      int32_t goes_to =
+          array->over_clients ? permutation->to_client[array->first + e] : permutation->to_server[array->first + e];
       permute_cells(to, &before, array->cell + (goes_to - array->first) * array->element_cells,
                     array->cell + e * array->element_cells, array->element_cells);
     }
@@ -394,7 +402,9 @@ static uint64_t look_of_message(const Cell *record) {
 
 enum { COLORS = FIELD_SORT_COUNT << 8 };
 
-static uint32_t color_index(FieldSort sort, Cell name) { return (uint32_t)sort << 8 | (uint32_t)name; }
+static uint32_t color_index(FieldSort sort, Cell name) {
+  return (uint32_t)sort << 8 | (uint32_t)name;
+}
 
 /* Who looks: at a state, knowing the new places of clients (NULL: not yet), colours of names (NULL: none). */
 typedef struct Viewer {
@@ -405,8 +415,8 @@ typedef struct Viewer {
   int32_t client, server; /* whose look it is; -1 */
 } Viewer;
 
-/* Where a cell is, for somebody who does not know the old places of processes: elements of arrays are told apart by the new
- * place of their client, or by whether they are one's own. */
+/* Where a cell is, for somebody who does not know the old places of processes: elements of arrays are told apart by the
+ * new place of their client, or by whether they are one's own. */
 static uint64_t place_of(const Viewer *viewer, int32_t cell, int32_t block) {
   const Layout *layout = &viewer->world->layout;
   uint64_t place = (uint64_t)(layout->cell_home[cell] - layout->cell_home[block]);
@@ -452,7 +462,8 @@ static uint64_t look_of_block(const Viewer *viewer, int32_t process, int32_t *fi
   if (server >= 0) {
     *first = world->layout.server_cell[server];
     bool is_own = server == viewer->server;
-    return world->has_symmetric_servers ? (uint64_t)program->server_group[server] << 8 | 2 | is_own : (uint64_t)server << 16 | 2;
+    return world->has_symmetric_servers ? (uint64_t)program->server_group[server] << 8 | 2 | is_own
+                                        : (uint64_t)server << 16 | 2;
   }
   *first = world->layout.client_cell[process];
   uint64_t which = viewer->row != NULL ? (uint64_t)viewer->row->to_client[process] + 2 : process == viewer->client;
@@ -494,8 +505,8 @@ static uint64_t look_of_client(const World *world, const State *state, int32_t c
   look = mix(look, messages);
   for (uint32_t i = 0; i < layout->fixed_names.count && !world->has_symmetric_servers; i++) {
     uint32_t at = layout->fixed_names.items[i];
-    bool names_it = state->cells[at] == client + 1 &&
-                    field_sort_at(layout->fixed.items, state->cells, at) == FIELD_CLIENT;
+    bool names_it =
+        state->cells[at] == client + 1 && field_sort_at(layout->fixed.items, state->cells, at) == FIELD_CLIENT;
     if (names_it && at >= (uint32_t)layout->server_cell[0]) {
       look += mix(place_of(&viewer, (int32_t)at, 0), 1);
     }
@@ -550,14 +561,16 @@ static void color_by_clients(const World *world, const State *state, const Permu
       int32_t at = layout->client_cell[c] + i;
       FieldSort sort = field_sort_at(layout->fixed.items, state->cells, (uint32_t)at);
       if (sort != FIELD_PLAIN && state->cells[at] > 0) {
-        color[color_index(sort, state->cells[at])] += mix(place_of(&viewer, at, layout->client_cell[c]), (uint64_t)row->to_client[c] + 1);
+        color[color_index(sort, state->cells[at])] +=
+            mix(place_of(&viewer, at, layout->client_cell[c]), (uint64_t)row->to_client[c] + 1);
       }
     }
   }
   for (int32_t c = 0; c < world->program->client_count; c++) {
     color[color_index(FIELD_CLIENT, c + 1)] = (uint64_t)row->to_client[c] + 1;
   }
-  for (int32_t s = 0; s < world->program->server_count; s++) { /* by their groups; the places of equal servers are open */
+  for (int32_t s = 0; s < world->program->server_count;
+       s++) { /* by their groups; the places of equal servers are open */
     color[color_index(FIELD_SERVER, s + 1)] = (uint64_t)world->program->server_group[s] + 1;
   }
 }

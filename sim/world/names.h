@@ -2,9 +2,10 @@
  *
  * After each step the names of a state are renumbered: ages, tokens and attempts that have not entered in the order of
  * their first occurrence in the vector (only equality matters); tickets and holdings that have entered by rank without
- * gaps (only order matters). Where a counter may begin anew, `next t` may hit a larger ticket that is alive: then distances
- * between neighbours are kept as they are up to world->ticket_gap, which stands for this and all larger ones. Endless loops then have finitely many states. A permutation of clients of one kind (servers of
- * one group) that the program cannot tell apart renames blocks, messages, arrays and cells alike.
+ * gaps (only order matters). Where a counter may begin anew, `next t` may hit a larger ticket that is alive: then
+ * distances between neighbours are kept as they are up to world->ticket_gap, which stands for this and all larger ones.
+ * Endless loops then have finitely many states. A permutation of clients of one kind (servers of one group) that the
+ * program cannot tell apart renames blocks, messages, arrays and cells alike.
  */
 #ifndef LOCKSTEP_WORLD_NAMES_H
 #define LOCKSTEP_WORLD_NAMES_H

@@ -5,29 +5,37 @@
 
 #include "base/check.h"
 
-typedef struct TokenInfo { int32_t lane, serial; } TokenInfo; /* who made it, or had it made */
+typedef struct TokenInfo {
+  int32_t lane, serial;
+} TokenInfo; /* who made it, or had it made */
 
 struct Recorder {
   const World *world;
   Run *run;
-  GArray *steps;                 /* RunStep */
-  GArray *events;                /* RunEvent of the step under way */
+  GArray *steps;  /* RunStep */
+  GArray *events; /* RunEvent of the step under way */
   int64_t now_ns;
-  int64_t tickets[256];          /* real numbers by name */
-  int32_t ticket_owner[256];     /* client + 1 that it was made for; 0: nobody */
-  bool ticket_missed;            /* the last `next` fell between two that were there */
+  int64_t tickets[256];      /* real numbers by name */
+  int32_t ticket_owner[256]; /* client + 1 that it was made for; 0: nobody */
+  bool ticket_missed;        /* the last `next` fell between two that were there */
   TokenInfo tokens[256];
-  int32_t attempts[256];         /* number of the attempt by holding name */
+  int32_t attempts[256]; /* number of the attempt by holding name */
   int32_t token_serial[WORLD_PROCESSES_MAX], attempt_serial[PROGRAM_CLIENTS_MAX];
-  int32_t resuming_task;         /* of this step: the task + 1 whose own pause ends, 0: none */
+  int32_t resuming_task;                /* of this step: the task + 1 whose own pause ends, 0: none */
   char *known[PROGRAM_SERVERS_MAX][64]; /* what was last written of each variable: its token may be forgotten since */
   int64_t paused_since_ns[WORLD_PROCESSES_MAX][PROGRAM_TASKS_MAX + 1]; /* of a whole process: 0 */
-  struct { int32_t message, server; char *text; } call[PROGRAM_CLIENTS_MAX][PROGRAM_TASKS_MAX]; /* the ask waited for */
+  struct {
+    int32_t message, server;
+    char *text;
+  } call[PROGRAM_CLIENTS_MAX][PROGRAM_TASKS_MAX]; /* the ask waited for */
 };
 
-/* --- words ------------------------------------------------------------------------------------------------------------- */
+/* --- words
+ * ------------------------------------------------------------------------------------------------------------- */
 
-static const char *lane_name(const Recorder *recorder, int32_t lane) { return recorder->run->lanes[lane].name; }
+static const char *lane_name(const Recorder *recorder, int32_t lane) {
+  return recorder->run->lanes[lane].name;
+}
 
 static char *value_text(const Recorder *recorder, Value value) {
   const Program *program = recorder->world->program;
@@ -102,10 +110,13 @@ static char *source_text(const Recorder *recorder, int32_t pc) {
     return g_strdup("");
   }
   g_strchomp(line);
-  return g_utf8_strlen(line, -1) <= 60 ? g_strdup(line) : g_strdup_printf("%.*s…", (int)(g_utf8_offset_to_pointer(line, 59) - line), line);
+  return g_utf8_strlen(line, -1) <= 60
+             ? g_strdup(line)
+             : g_strdup_printf("%.*s…", (int)(g_utf8_offset_to_pointer(line, 59) - line), line);
 }
 
-/* --- events ------------------------------------------------------------------------------------------------------------ */
+/* --- events
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static RunEvent *add_event(Recorder *recorder, RunEventKind kind, int32_t lane, int32_t peer) {
   RunEvent event = {.kind = kind, .lane = lane, .peer = peer, .owner = -1};
@@ -187,12 +198,13 @@ static void log_wait(Recorder *recorder, const Event *event) {
   RunEvent *out = add_event(recorder, event->kind == EVENT_WAIT ? RUN_WAIT : RUN_WAKE, event->client, -1);
   if (event->kind == EVENT_WAIT) {
     g_autofree char *lo = world_duration_text(wait->lo_us), *hi = world_duration_text(wait->hi_us);
-    out->text = wait->lo_us == DURATION_INFINITE ? g_strdup("until its condition holds") : g_strdup_printf("%s..%s", lo, hi);
+    out->text =
+        wait->lo_us == DURATION_INFINITE ? g_strdup("until its condition holds") : g_strdup_printf("%s..%s", lo, hi);
   } else if (event->index > 0) {
     const UntilAge *until = &wait->ages[event->index - 1];
     g_autofree char *bound = world_duration_text(program->durations_us[until->duration]);
-    out->text = g_strdup_printf("age(%s) >= %s", world_kind(recorder->world, event->client)->variables[until->variable].name,
-                                bound);
+    out->text = g_strdup_printf("age(%s) >= %s",
+                                world_kind(recorder->world, event->client)->variables[until->variable].name, bound);
   }
 }
 
@@ -256,8 +268,10 @@ static void log_pause(Recorder *recorder, const Event *event) {
   if (event->process < program->client_count) {
     bool at_point = program->code[event->pc].op == OP_PAUSE_POINT;
     g_autofree char *where = source_text(recorder, event->pc);
-    g_autofree char *task = fault->task == NO_INDEX ? g_strdup("")
-                            : g_strdup_printf("its task %s ", world_kind(recorder->world, event->process)->tasks[fault->task].name);
+    g_autofree char *task =
+        fault->task == NO_INDEX
+            ? g_strdup("")
+            : g_strdup_printf("its task %s ", world_kind(recorder->world, event->process)->tasks[fault->task].name);
     out->text = *where ? g_strdup_printf("%s%s `%s`", task, at_point ? "before" : "during", where) : g_strdup(task);
   }
   recorder->paused_since_ns[event->process][fault->task + 1] = recorder->now_ns;
@@ -278,13 +292,14 @@ static void log_timeout(Recorder *recorder, const Event *event) {
 static void log_fire(Recorder *recorder, const Event *event) {
   int32_t element;
   const Timer *timer = world_timer_of(world_service(recorder->world, event->server), event->index, &element);
-  add_event(recorder, RUN_FIRE, event->process, -1)->name = element_text(recorder, timer->name, &timer->extent, element);
+  add_event(recorder, RUN_FIRE, event->process, -1)->name =
+      element_text(recorder, timer->name, &timer->extent, element);
 }
 
 static void log_crash(Recorder *recorder, const Event *event) {
-  static const char *const texts[] = {
-      [MEMORY_LOST] = "losing its memory", [MEMORY_KEPT] = "keeping its memory",
-      [MEMORY_DURABLE] = "losing what was not yet on disk"};
+  static const char *const texts[] = {[MEMORY_LOST] = "losing its memory",
+                                      [MEMORY_KEPT] = "keeping its memory",
+                                      [MEMORY_DURABLE] = "losing what was not yet on disk"};
   const Program *program = recorder->world->program;
   const Fault *fault = &program->faults[event->index];
   bool is_server = event->process >= program->client_count;
@@ -319,17 +334,13 @@ void recorder_log(void *user, const Step *step, const Event *event) {
     }
     break;
   case EVENT_VARIABLE: log_variable(recorder, event); break;
-  case EVENT_FIRE:
-    log_fire(recorder, event);
-    break;
+  case EVENT_FIRE: log_fire(recorder, event); break;
   case EVENT_COMPARE: log_compare(recorder, event); break;
   case EVENT_FRESH: log_fresh(recorder, event); break;
   case EVENT_REPLY: log_reply(recorder, event); break;
   case EVENT_PAUSE: log_pause(recorder, event); break;
   case EVENT_RESUME: log_resume(recorder, event); break;
-  case EVENT_CRASH:
-    log_crash(recorder, event);
-    break;
+  case EVENT_CRASH: log_crash(recorder, event); break;
   case EVENT_RESTART: add_event(recorder, RUN_RESTART, event->process, -1); break;
   case EVENT_CLOCK_STEP:
     add_event(recorder, RUN_CLOCK_STEP, event->process, -1)->duration_ns = event->number * 1000;
@@ -343,7 +354,8 @@ void recorder_log(void *user, const Step *step, const Event *event) {
   }
 }
 
-/* --- the run ------------------------------------------------------------------------------------------------------------ */
+/* --- the run
+ * ------------------------------------------------------------------------------------------------------------ */
 
 void recorder_begin_step(Recorder *recorder, int64_t time_ns, const Action *action) {
   recorder->now_ns = time_ns;

@@ -57,7 +57,7 @@ char *run_time_text(int64_t time_ns) {
   return text;
 }
 
-/* --- what the adversary spent --------------------------------------------------------------------------------------- */
+/* --- what the adversary spent ------------------------------------------------------------------------------------- */
 
 /* How long the pause that begins in this event lasts; -1 when the run ends before it. */
 static int64_t pause_length(const Run *run, int32_t from_step, int32_t lane) {
@@ -78,8 +78,9 @@ static void describe_fault(const Run *run, int32_t step, const RunEvent *event, 
   if (event->kind == RUN_PAUSE) {
     int64_t length_ns = pause_length(run, step, event->lane);
     g_autofree char *length = run_time_text(length_ns);
-    g_string_append_printf(text, "%sa %s of %s%s%s%s", comma, strcmp(event->name, "suspend") == 0 ? "suspend" : "pause", lane, length_ns >= 0 ? " for " : "",
-                           length_ns >= 0 ? length : "", length_ns >= 0 ? " s" : "");
+    g_string_append_printf(text, "%sa %s of %s%s%s%s", comma, strcmp(event->name, "suspend") == 0 ? "suspend" : "pause",
+                           lane, length_ns >= 0 ? " for " : "", length_ns >= 0 ? length : "",
+                           length_ns >= 0 ? " s" : "");
   } else if (event->kind == RUN_CRASH) {
     g_string_append_printf(text, "%sa crash of %s%s%s", comma, lane, *event->text ? " " : "", event->text);
   } else if (event->kind == RUN_CLOCK_STEP) {
@@ -90,8 +91,11 @@ static void describe_fault(const Run *run, int32_t step, const RunEvent *event, 
   } else if (event->kind == RUN_TRIGGER) {
     g_string_append_printf(text, "%s%s of %s", comma, event->text, lane);
   } else if (event->kind == RUN_SEND && (event->flag_late || event->flag_lost)) {
-    g_string_append_printf(text, "%sa %s message from %s to %s", comma, event->flag_lost ? "lost" : strcmp(event->name, "copy") == 0 ? "second" : "late", lane,
-                           run->lanes[event->peer].name);
+    g_string_append_printf(text, "%sa %s message from %s to %s", comma,
+                           event->flag_lost                   ? "lost"
+                           : strcmp(event->name, "copy") == 0 ? "second"
+                                                              : "late",
+                           lane, run->lanes[event->peer].name);
   }
 }
 

@@ -16,10 +16,10 @@ typedef struct Scheduler {
   int32_t nodes, now;
   const Action *action;
   int32_t choice;
-  uint64_t look;          /* the answers of the last look's comparisons, a bit each */
+  uint64_t look; /* the answers of the last look's comparisons, a bit each */
   int32_t look_count;
   bool looking;
-  int32_t births[STATE_AGES_MAX + 2]; /* node at which each age was born */
+  int32_t births[STATE_AGES_MAX + 2];           /* node at which each age was born */
   int64_t preferred_ns[SCHEDULE_STEPS_MAX + 2]; /* after that node's birth node; -1: as soon as may be */
   int32_t preferred_from[SCHEDULE_STEPS_MAX + 2];
 } Scheduler;
@@ -145,7 +145,9 @@ static bool close_constraints(int64_t *at, int32_t nodes) {
   return true;
 }
 
-static int64_t rounded_up(int64_t ns) { return (ns + NS_PER_MS - 1) / NS_PER_MS * NS_PER_MS; }
+static int64_t rounded_up(int64_t ns) {
+  return (ns + NS_PER_MS - 1) / NS_PER_MS * NS_PER_MS;
+}
 
 /* In a closed system each instant may be chosen anywhere between what the earlier ones leave. */
 static void choose_times(const Scheduler *scheduler, int32_t count, int64_t *times_ns) {
@@ -199,7 +201,8 @@ ScheduleOutcome schedule_solve(const World *world, const Action *actions, int32_
   if (count > SCHEDULE_STEPS_MAX) {
     return SCHEDULE_TOO_LONG;
   }
-  Scheduler scheduler = {.chooser = {.choose = scheduled_choose, .compare = scheduled_compare}, .world = world, .nodes = count + 2};
+  Scheduler scheduler = {
+      .chooser = {.choose = scheduled_choose, .compare = scheduled_compare}, .world = world, .nodes = count + 2};
   State *state = malloc(sizeof *state);
   scheduler.at = malloc(sizeof(int64_t) * (size_t)scheduler.nodes * (size_t)scheduler.nodes);
   CHECK(state != NULL && scheduler.at != NULL);

@@ -33,8 +33,8 @@ typedef enum FieldSort {
 
 typedef struct Field {
   FieldSort sort;
-  uint8_t width;  /* bytes in the packed state: 0, 1, 2 or 4 (then signed) */
-  int32_t base;   /* packed = cell - base */
+  uint8_t width; /* bytes in the packed state: 0, 1, 2 or 4 (then signed) */
+  int32_t base;  /* packed = cell - base */
 } Field;
 
 /* A value with its sort, as the VM's stack, arguments and replies have it. */
@@ -47,11 +47,11 @@ typedef struct Value {
 
 /* Cells of a client's block: this header, a block for each task, its variables, what is cut off from it. */
 enum {
-  CLIENT_PHASE,     /* ClientPhase */
-  CLIENT_FAULT,     /* fault + 1 of the pause, suspend or crash that it is under, 0: none */
-  CLIENT_AGE,       /* since that began, or since time began (not begun) */
-  CLIENT_ROUNDS,    /* entries so far, counted under `rounds n` only */
-  CLIENT_OFFSET,    /* of its wall clock, where stamps travel */
+  CLIENT_PHASE,  /* ClientPhase */
+  CLIENT_FAULT,  /* fault + 1 of the pause, suspend or crash that it is under, 0: none */
+  CLIENT_AGE,    /* since that began, or since time began (not begun) */
+  CLIENT_ROUNDS, /* entries so far, counted under `rounds n` only */
+  CLIENT_OFFSET, /* of its wall clock, where stamps travel */
   CLIENT_HEADER
 };
 
@@ -63,21 +63,21 @@ typedef enum ClientPhase {
 } ClientPhase;
 
 enum {
-  TASK_PHASE,         /* TaskPhase */
-  TASK_PC,            /* where it rests */
-  TASK_AGE,           /* since it came to rest (call, wait) */
-  TASK_BEHIND_LO,     /* how much the monotonic clock has stood still since: at least, */
-  TASK_BEHIND_HI,     /* and at most, µs; BEHIND_FOREVER: no upper bound */
-  TASK_OVERDUE,       /* its wait or time-out is past its end: nothing else but instants before it goes on (OVERDUE_…) */
-  TASK_FAULT,         /* fault + 1 of the pause of this task alone */
+  TASK_PHASE,     /* TaskPhase */
+  TASK_PC,        /* where it rests */
+  TASK_AGE,       /* since it came to rest (call, wait) */
+  TASK_BEHIND_LO, /* how much the monotonic clock has stood still since: at least, */
+  TASK_BEHIND_HI, /* and at most, µs; BEHIND_FOREVER: no upper bound */
+  TASK_OVERDUE,   /* its wait or time-out is past its end: nothing else but instants before it goes on (OVERDUE_…) */
+  TASK_FAULT,     /* fault + 1 of the pause of this task alone */
   TASK_PAUSE_AGE,
   TASK_INSIDE,        /* critical + 1, 0: outside */
   TASK_RESOURCE_SORT, /* of that section */
   TASK_RESOURCE,
-  TASK_ATTEMPT,       /* holding */
-  TASK_FENCE,         /* ticket that the holding entered with */
-  TASK_AWAITED,       /* of an `ask all`: answers still to come, */
-  TASK_COUNTED,       /* and those that were wanted so far */
+  TASK_ATTEMPT, /* holding */
+  TASK_FENCE,   /* ticket that the holding entered with */
+  TASK_AWAITED, /* of an `ask all`: answers still to come, */
+  TASK_COUNTED, /* and those that were wanted so far */
   TASK_CELLS
 };
 
@@ -87,18 +87,16 @@ typedef enum TaskPhase {
   TASK_ENDED,
 } TaskPhase;
 
-enum { OVERDUE_LATE = 1, OVERDUE_WOKEN }; /* past its window; by its `until`, whatever becomes of that while it is paused */
+enum {
+  OVERDUE_LATE = 1,
+  OVERDUE_WOKEN
+}; /* past its window; by its `until`, whatever becomes of that while it is paused */
 
 #define BEHIND_FOREVER INT32_MAX
 
-/* A stamp variable: the same measure of its clock as a task's rest has, and for a wall clock how far that was stepped. */
-enum {
-  STAMP_AGE,
-  STAMP_SHIFT,
-  STAMP_BEHIND_LO,
-  STAMP_BEHIND_HI,
-  STAMP_CELLS
-};
+/* A stamp variable: the same measure of its clock as a task's rest has, and for a wall clock how far that was stepped.
+ */
+enum { STAMP_AGE, STAMP_SHIFT, STAMP_BEHIND_LO, STAMP_BEHIND_HI, STAMP_CELLS };
 
 /* Whether a client is cut off from a server: one pair for each server, behind the variables of a client. */
 enum {
@@ -126,27 +124,27 @@ enum {
 };
 
 enum {
-  MESSAGE_CLIENT,  /* whom it comes from or goes to; 0: between servers */
-  MESSAGE_SERVER,  /* the server at the other end; between servers: whom it goes to */
-  MESSAGE_PEER,    /* between servers: whom it comes from */
-  MESSAGE_KIND,    /* MessageKind */
-  MESSAGE_HANDLER, /* handler of the server's service, or notice */
-  MESSAGE_TASK,    /* of a call and its reply: who waits */
-  MESSAGE_LATE,    /* fault + 1 when it travels alone: late, or a second copy; 0: prompt */
-  MESSAGE_WAITING, /* it has arrived and waits at a guard */
-  MESSAGE_OVERDUE, /* the process that it goes to was paused beyond its window */
-  MESSAGE_CUT,     /* it was held up by a cut: its window begins at 0 */
-  MESSAGE_AGE,     /* since it was sent, or the cut was over */
-  MESSAGE_ATTEMPT, /* of a request: on whose behalf (ghost) */
-  MESSAGE_FENCE,   /* of a request: the ticket that this holding entered with (ghost) */
-  MESSAGE_ID,      /* the concrete engine's own number: never packed, 0 in the search */
-  MESSAGE_REPLY_TO,/* likewise */
-  MESSAGE_VALUES,  /* triples as in Value: arguments, or values of the reply */
+  MESSAGE_CLIENT,   /* whom it comes from or goes to; 0: between servers */
+  MESSAGE_SERVER,   /* the server at the other end; between servers: whom it goes to */
+  MESSAGE_PEER,     /* between servers: whom it comes from */
+  MESSAGE_KIND,     /* MessageKind */
+  MESSAGE_HANDLER,  /* handler of the server's service, or notice */
+  MESSAGE_TASK,     /* of a call and its reply: who waits */
+  MESSAGE_LATE,     /* fault + 1 when it travels alone: late, or a second copy; 0: prompt */
+  MESSAGE_WAITING,  /* it has arrived and waits at a guard */
+  MESSAGE_OVERDUE,  /* the process that it goes to was paused beyond its window */
+  MESSAGE_CUT,      /* it was held up by a cut: its window begins at 0 */
+  MESSAGE_AGE,      /* since it was sent, or the cut was over */
+  MESSAGE_ATTEMPT,  /* of a request: on whose behalf (ghost) */
+  MESSAGE_FENCE,    /* of a request: the ticket that this holding entered with (ghost) */
+  MESSAGE_ID,       /* the concrete engine's own number: never packed, 0 in the search */
+  MESSAGE_REPLY_TO, /* likewise */
+  MESSAGE_VALUES,   /* triples as in Value: arguments, or values of the reply */
 };
 
 typedef enum MessageKind {
   MESSAGE_ASK = 1,
-  MESSAGE_TELL,   /* of a client or server to a server */
+  MESSAGE_TELL, /* of a client or server to a server */
   MESSAGE_REPLY,
   MESSAGE_NOTICE, /* of a server to a client */
   MESSAGE_LOSS,   /* no message: the server is to notice that the client is gone */
@@ -162,12 +160,12 @@ static inline bool message_goes_to_client(const Cell *record) {
 #define THINGS_MAX 256 /* pending at once */
 #define FAULT_ACTIONS_MAX 256
 #define STATE_AGES_MAX 60
-#define TICKET_GAP_MAX 3   /* see names.h */
+#define TICKET_GAP_MAX 3    /* see names.h */
 #define STATE_NAMES_MAX 200 /* tokens, tickets, holdings of one state, each */
 
 typedef struct State {
   int32_t message_count;
-  int32_t age_count;      /* ages are 1 .. age_count */
+  int32_t age_count; /* ages are 1 .. age_count */
   Cell cells[STATE_CELLS_MAX];
 } State;
 
@@ -179,7 +177,8 @@ typedef struct LayoutArray {
   int32_t process;      /* in whose block it is; NO_INDEX: in none */
 } LayoutArray;
 
-/* Elements in the fixed part whose order means nothing: names_renumber sorts them. Every name in them is somewhere else, too. */
+/* Elements in the fixed part whose order means nothing: names_renumber sorts them. Every name in them is somewhere
+ * else, too. */
 typedef struct LayoutBag {
   int32_t cell, element_cells, count;
 } LayoutBag;
@@ -187,13 +186,13 @@ typedef struct LayoutBag {
 typedef struct Layout {
   VEC(Field) fixed;
   VEC(Field) message;
-  int32_t budget_cell;                          /* first of fault_count budgets */
-  int32_t client_cell[PROGRAM_CLIENTS_MAX];     /* where the blocks begin */
-  int32_t client_cells[PROGRAM_CLIENTS_MAX];    /* and how long they are */
-  int32_t client_cut[PROGRAM_CLIENTS_MAX];      /* offset of the cuts in the block; NO_INDEX: it can't be cut off */
+  int32_t budget_cell;                       /* first of fault_count budgets */
+  int32_t client_cell[PROGRAM_CLIENTS_MAX];  /* where the blocks begin */
+  int32_t client_cells[PROGRAM_CLIENTS_MAX]; /* and how long they are */
+  int32_t client_cut[PROGRAM_CLIENTS_MAX];   /* offset of the cuts in the block; NO_INDEX: it can't be cut off */
   int32_t server_cell[PROGRAM_SERVERS_MAX];
   int32_t server_cells[PROGRAM_SERVERS_MAX];
-  int32_t server_copy[PROGRAM_SERVERS_MAX];     /* offset of the durable copy in the block; NO_INDEX: none */
+  int32_t server_copy[PROGRAM_SERVERS_MAX];      /* offset of the durable copy in the block; NO_INDEX: none */
   int32_t *client_variable[PROGRAM_CLIENTS_MAX]; /* per kind and variable: offset in the block */
   int32_t *server_variable[PROGRAM_SERVERS_MAX]; /* per service and variable */
   int32_t *server_timer[PROGRAM_SERVERS_MAX];    /* per service and timer */
@@ -204,8 +203,8 @@ typedef struct Layout {
   VEC(uint16_t) ordered_names;                   /* those of them that are in no bag */
   VEC(uint16_t) message_names;                   /* and of a message record */
   VEC(LayoutArray) arrays;
-  uint16_t *cell_array;                          /* per fixed field: the array that it is in (of two the inner one) + 1 */
-  uint16_t *cell_home;                           /* and its place in the first element of it, or its own */
+  uint16_t *cell_array; /* per fixed field: the array that it is in (of two the inner one) + 1 */
+  uint16_t *cell_home;  /* and its place in the first element of it, or its own */
   VEC(LayoutBag) bags;
 } Layout;
 
@@ -238,10 +237,13 @@ static inline FieldSort field_sort_at(const Field *fields, const Cell *cells, ui
   return fields[i].sort == FIELD_TAGGED ? field_sort_of(cells[i - 1]) : fields[i].sort;
 }
 
-/* Packs into `bytes` (at least layout_packed_max) and returns how many; the first two are the counts of messages and ages. */
+/* Packs into `bytes` (at least layout_packed_max) and returns how many; the first two are the counts of messages and
+ * ages. */
 uint32_t state_pack(const Layout *layout, const State *state, uint8_t *bytes);
 void state_unpack(const Layout *layout, const uint8_t *bytes, State *state);
 uint32_t layout_packed_max(const Layout *layout);
-static inline int32_t packed_age_count(const uint8_t *bytes) { return bytes[1]; }
+static inline int32_t packed_age_count(const uint8_t *bytes) {
+  return bytes[1];
+}
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "world/dead.h"
 
-/* --- what can happen ----------------------------------------------------------------------------------------------- */
+/* --- what can happen ---------------------------------------------------------------------------------------------- */
 
 typedef struct ThingList {
   Thing *things;
@@ -45,8 +45,8 @@ static bool is_held_up(const World *world, const State *state, const Cell *recor
     return true;
   }
   if (message_goes_to_client(record)) {
-    bool task_pauses = record[MESSAGE_KIND] == MESSAGE_REPLY &&
-                       faults_of_task(world, state, client, record[MESSAGE_TASK]) != NULL;
+    bool task_pauses =
+        record[MESSAGE_KIND] == MESSAGE_REPLY && faults_of_task(world, state, client, record[MESSAGE_TASK]) != NULL;
     return task_pauses || fault_is_pause(faults_of_client(world, state, client));
   }
   const Fault *fault = faults_of_server(world, state, server);
@@ -93,8 +93,8 @@ static void list_messages(const World *world, const State *state, ThingList *lis
 }
 
 /* In true time, for what waits since the task came to rest. */
-static void list_wake(const World *world, int32_t client, const Cell *task, ActionKind kind, int64_t lo_us, int64_t hi_us,
-                      ThingList *list) {
+static void list_wake(const World *world, int32_t client, const Cell *task, ActionKind kind, int64_t lo_us,
+                      int64_t hi_us, ThingList *list) {
   Reading lo = world_reading(world, client, lo_us, task[TASK_BEHIND_LO], task[TASK_BEHIND_HI]);
   Reading hi = world_reading(world, client, hi_us, task[TASK_BEHIND_LO], task[TASK_BEHIND_HI]);
   list_thing(list, kind, client, 0, task[TASK_AGE], lo.lo_us, hi.hi_us);
@@ -255,7 +255,7 @@ bool step_is_stuck(const World *world, const State *state) {
   return false;
 }
 
-/* --- taking a step ------------------------------------------------------------------------------------------------- */
+/* --- taking a step ------------------------------------------------------------------------------------------------ */
 
 void step_start(Step *step, const World *world, State *state, Chooser *chooser) {
   memset(step, 0, offsetof(Step, stack));
@@ -359,7 +359,7 @@ static void fill_record(Step *step, const Envelope *envelope, Cell *record) {
   record[MESSAGE_CLIENT] = envelope->client + 1;
   record[MESSAGE_SERVER] = envelope->server + 1;
   record[MESSAGE_PEER] = envelope->peer + 1;
-  record[MESSAGE_KIND] = envelope->kind;
+  record[MESSAGE_KIND] = (Cell)envelope->kind;
   record[MESSAGE_HANDLER] = envelope->handler;
   record[MESSAGE_TASK] = envelope->task;
   if (step->next_message_id > 0) {
@@ -478,7 +478,7 @@ void step_end_client(Step *step, int32_t client, ClientPhase phase) {
   Cell *cells = state_client(&world->layout, step->state, client);
   int32_t tasks = world_kind(world, client)->task_count;
   clear_variables(world, step->state, client, world->never_reads[client]);
-  cells[CLIENT_PHASE] = phase;
+  cells[CLIENT_PHASE] = (Cell)phase;
   cells[CLIENT_FAULT] = cells[CLIENT_AGE] = 0;
   cells[CLIENT_ROUNDS] = phase == PHASE_ENDED ? 0 : cells[CLIENT_ROUNDS];
   step_give_up_call(step, client, -1, -1); /* of other tasks, or of all */
@@ -630,9 +630,14 @@ static const Handler *handler_of(const World *world, const Cell *record) {
 /* A server that is down: the caller is refused, or hears nothing. */
 static void refuse(Step *step, const Fault *fault) {
   if (step->answers && !fault->is_silent) {
-    Envelope reply = {.kind = MESSAGE_REPLY, .client = step->client, .server = step->server, .peer = -1,
-                      .task = step->caller_task, .values = &(Value){SORT_WORD, step->world->program->word_refused, 0},
-                      .value_count = 1, .pc = -1};
+    Envelope reply = {.kind = MESSAGE_REPLY,
+                      .client = step->client,
+                      .server = step->server,
+                      .peer = -1,
+                      .task = step->caller_task,
+                      .values = &(Value){SORT_WORD, step->world->program->word_refused, 0},
+                      .value_count = 1,
+                      .pc = -1};
     step_event(step, step_event_of(step, EVENT_REFUSED));
     step_send(step, &reply);
   }

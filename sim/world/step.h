@@ -1,9 +1,9 @@
 /* One step: what can happen next in a state, and what it does. The only place that knows; every engine reads it.
  *
  * What takes time is a Thing with a window for its age (semantics.md, section 1); what the adversary may do at any
- * instant is a fault Action. Taking a step changes the state in place. Where the step may go on in several ways (a stamp
- * is compared, a pause may strike, a message may be late, a ticket hits the next one alive), it asks its Chooser; the
- * sequence of the answers is recorded in the Action, so that any engine can take the same step again. A choice is
+ * instant is a fault Action. Taking a step changes the state in place. Where the step may go on in several ways (a
+ * stamp is compared, a pause may strike, a message may be late, a ticket hits the next one alive), it asks its Chooser;
+ * the sequence of the answers is recorded in the Action, so that any engine can take the same step again. A choice is
  * recorded if and only if the discrete part of the state leaves more than one option.
  */
 #ifndef LOCKSTEP_WORLD_STEP_H
@@ -14,33 +14,33 @@
 #include "world/world.h"
 
 typedef enum ActionKind {
-  ACTION_BEGIN,      /* subject: client */
-  ACTION_ARRIVE,     /* subject: process that gets it; object: index of the message */
-  ACTION_TIMEOUT,    /* subject: client; part: task */
-  ACTION_WAKE,       /* subject: client; part: task; object: 0 its window has come, a + 1 the age a of its `until` */
-  ACTION_FIRE,       /* subject: server; object: slot of the timer */
-  ACTION_RESUME,     /* subject: process; part: 0, or the task + 1 that was paused alone */
-  ACTION_RESTART,    /* subject: process; back from a crash */
-  ACTION_SYNC,       /* subject: server; its durable copy catches up */
-  ACTION_JOIN,       /* subject: client; object: server; the end of a cut */
-  ACTION_FAULTS,     /* from here on the adversary's; object: fault */
+  ACTION_BEGIN,   /* subject: client */
+  ACTION_ARRIVE,  /* subject: process that gets it; object: index of the message */
+  ACTION_TIMEOUT, /* subject: client; part: task */
+  ACTION_WAKE,    /* subject: client; part: task; object: 0 its window has come, a + 1 the age a of its `until` */
+  ACTION_FIRE,    /* subject: server; object: slot of the timer */
+  ACTION_RESUME,  /* subject: process; part: 0, or the task + 1 that was paused alone */
+  ACTION_RESTART, /* subject: process; back from a crash */
+  ACTION_SYNC,    /* subject: server; its durable copy catches up */
+  ACTION_JOIN,    /* subject: client; object: server; the end of a cut */
+  ACTION_FAULTS,  /* from here on the adversary's; object: fault */
   ACTION_PAUSE = ACTION_FAULTS, /* subject: process; part: 0, or the task + 1 that pauses alone */
-  ACTION_CRASH,      /* subject: process */
-  ACTION_CLOCK_STEP, /* subject: process */
-  ACTION_CUT,        /* subject: client; part: server */
-  ACTION_TRIGGER,    /* subject: process, a server */
+  ACTION_CRASH,                 /* subject: process */
+  ACTION_CLOCK_STEP,            /* subject: process */
+  ACTION_CUT,                   /* subject: client; part: server */
+  ACTION_TRIGGER,               /* subject: process, a server */
 } ActionKind;
 
 typedef struct Thing {
   ActionKind kind;
   int32_t subject, object, part;
-  Cell age;            /* 0: none, the window is 0 .. inf */
-  int64_t lo_us, hi_us;/* the window: happens when lo <= age <= hi; hi may be DURATION_INFINITE */
-  bool after_lo;       /* lo < age instead */
-  bool withheld;       /* its process is paused or cut off: cannot happen, and the window has no upper end meanwhile */
-  bool blocked;        /* cannot happen yet (others go first), but the window's upper end stands */
-  bool overdue;        /* past its window: may happen, and no time passes until it has */
-  bool optional;       /* may as well never happen: what travels alone */
+  Cell age;             /* 0: none, the window is 0 .. inf */
+  int64_t lo_us, hi_us; /* the window: happens when lo <= age <= hi; hi may be DURATION_INFINITE */
+  bool after_lo;        /* lo < age instead */
+  bool withheld;        /* its process is paused or cut off: cannot happen, and the window has no upper end meanwhile */
+  bool blocked;         /* cannot happen yet (others go first), but the window's upper end stands */
+  bool overdue;         /* past its window: may happen, and no time passes until it has */
+  bool optional;        /* may as well never happen: what travels alone */
 } Thing;
 
 static inline Action thing_action(const Thing *thing) {
@@ -85,23 +85,23 @@ typedef struct Step {
   void *log_user;
   int32_t next_message_id; /* 0: messages get no ids */
   /* What came of it */
-  uint64_t violated;       /* bit set of properties */
+  uint64_t violated; /* bit set of properties */
   uint16_t faults, steps;
-  Problem problem;         /* if any, the state is not to be used */
+  Problem problem; /* if any, the state is not to be used */
   /* The machine's registers */
   int32_t process, client, server; /* who runs; the client concerned or -1; the server or -1 */
-  int32_t task;            /* of the client that runs */
-  int32_t peer;            /* the server whose message is handled, or -1 */
-  Cell attempt, fence;     /* of the request that is handled */
-  Cell new_age;            /* the age of whatever is born in this step; 0 until something is */
-  Cell new_token;          /* the last fresh token of this step */
+  int32_t task;                    /* of the client that runs */
+  int32_t peer;                    /* the server whose message is handled, or -1 */
+  Cell attempt, fence;             /* of the request that is handled */
+  Cell new_age;                    /* the age of whatever is born in this step; 0 until something is */
+  Cell new_token;                  /* the last fresh token of this step */
   int32_t old_age_count;
-  bool visible;            /* the client has done something that others could tell apart since it left its rest */
-  int32_t ran;             /* the client that ran + 1: its waits may be over */
-  uint32_t entered_kinds;  /* client kinds of which somebody entered a section */
-  int32_t request_id;      /* of the request that is handled: for the log */
-  bool answers;            /* the caller waits for a reply, */
-  int32_t caller_task;     /* in this task */
+  bool visible;           /* the client has done something that others could tell apart since it left its rest */
+  int32_t ran;            /* the client that ran + 1: its waits may be over */
+  uint32_t entered_kinds; /* client kinds of which somebody entered a section */
+  int32_t request_id;     /* of the request that is handled: for the log */
+  bool answers;           /* the caller waits for a reply, */
+  int32_t caller_task;    /* in this task */
   int32_t instruction_count;
   int32_t stack_count;
   Value stack[STEP_STACK_MAX];
@@ -117,11 +117,11 @@ void step_take(Step *step, const Action *action);
 void step_settle(Step *step);
 /* The part of it that changes what can happen, for runs that need no canonical states: forgets nothing. */
 void step_settle_briefly(Step *step);
-/* Whether the state by itself, at some instant, violates a property (its bit): a monitor, a never, something obtainable.
- * Ages are compared through the chooser. */
+/* Whether the state by itself, at some instant, violates a property (its bit): a monitor, a never, something
+ * obtainable. Ages are compared through the chooser. */
 bool step_state_violates(Step *step, int32_t property);
 
-/* --- for the parts of a step: vm, faults ------------------------------------------------------------------------- */
+/* --- for the parts of a step: vm, faults -------------------------------------------------------------------------- */
 
 void step_event(Step *step, Event event);
 /* An Event with everything empty but its kind and the process that runs. */
@@ -138,7 +138,7 @@ typedef struct Envelope {
   int32_t handler, task;
   const Value *values;
   int32_t value_count;
-  int32_t pc;                   /* who sends */
+  int32_t pc; /* who sends */
 } Envelope;
 /* Sends a message; the adversary may make it late, lose it or send it twice. */
 void step_send(Step *step, const Envelope *envelope);
@@ -163,7 +163,8 @@ void step_spend(Step *step, int32_t fault);
 
 /* faults.c: a pause or a crash may strike the running client right before instruction `pc`; true if it did. Not before
  * the client has done something visible since it left its rest: the fault might as well have struck there, with what
- * ended the rest still to come, at the same cost. A pause of one task strikes at any of them: the others see all it does. */
+ * ended the rest still to come, at the same cost. A pause of one task strikes at any of them: the others see all it
+ * does. */
 bool faults_strike(Step *step, int32_t pc);
 void faults_pause(Step *step, const Action *action);
 void faults_resume(Step *step, const Action *action);

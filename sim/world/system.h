@@ -15,17 +15,17 @@
 #include <stdint.h>
 
 typedef struct SystemState {
-  const uint8_t *key;   /* the discrete part */
+  const uint8_t *key; /* the discrete part */
   uint32_t key_bytes;
   const int32_t *zone;
-  uint32_t zone_words;  /* a function of the key */
+  uint32_t zone_words; /* a function of the key */
 } SystemState;
 
 /* One transition, opaque to the search; with the choices made inside it, so that it can be taken again. */
 #define ACTION_CHOICES_MAX 59
 typedef struct Action {
   uint8_t kind, subject, object;
-  uint8_t part;         /* of the subject: a task */
+  uint8_t part; /* of the subject: a task */
   uint8_t choice_count;
   uint8_t choices[ACTION_CHOICES_MAX];
 } Action;
@@ -33,9 +33,9 @@ typedef struct Action {
 typedef struct Successor {
   SystemState state;
   Action action;
-  uint16_t faults;      /* what the transition adds to the cost */
+  uint16_t faults; /* what the transition adds to the cost */
   uint16_t steps;
-  uint64_t violated;    /* bit set of the properties that it violates (possibly, if the zone over-approximates) */
+  uint64_t violated; /* bit set of the properties that it violates (possibly, if the zone over-approximates) */
 } Successor;
 
 typedef void (*SuccessorSink)(void *user, const Successor *successor);
@@ -59,7 +59,8 @@ typedef struct System {
   bool (*join)(void *self, SystemState state, int32_t *zone, const int32_t *other);
   /* `zone` becomes the union exactly, or false and nothing changes. NULL: never. */
   bool (*merge)(void *self, SystemState state, int32_t *zone, const int32_t *other);
-  /* `zone` has grown from `old` for the `growth`th time: it may be enlarged so that it stops growing soon. NULL: never. */
+  /* `zone` has grown from `old` for the `growth`th time: it may be enlarged so that it stops growing soon. NULL: never.
+   */
   void (*widen)(void *self, SystemState state, int32_t *zone, const int32_t *old, uint32_t growth);
 } System;
 

@@ -33,7 +33,7 @@ struct Timed {
   int32_t age_source[STATE_AGES_MAX + 1];
 };
 
-/* --- scripts -------------------------------------------------------------------------------------------------------- */
+/* --- scripts ------------------------------------------------------------------------------------------------------ */
 
 static int32_t script_answer(Script *script, uint64_t options) {
   if (script->position < script->count) {
@@ -71,7 +71,9 @@ static int32_t timed_choose(Chooser *chooser, int32_t count) {
   return script_answer(&timed->script, (UINT64_C(1) << count) - 1);
 }
 
-static int32_t in_units(const Timed *timed, int64_t us) { return (int32_t)(us / timed->unit_us); }
+static int32_t in_units(const Timed *timed, int64_t us) {
+  return (int32_t)(us / timed->unit_us);
+}
 
 static Bound bound_of(const Timed *timed, int64_t us, bool strict) {
   return strict ? bound_below(in_units(timed, us)) : bound_at_most(in_units(timed, us));
@@ -86,20 +88,22 @@ static bool timed_compare(Chooser *chooser, Cell age, Reading bound, bool strict
   uint64_t options = (always_yes || dbm_satisfies_some(timed->zone, timed->dim, age, 0, below) ? 1u : 0u) |
                      (dbm_satisfies_some(timed->zone, timed->dim, 0, age, above) ? 2u : 0u);
   int32_t answer = script_answer(&timed->script, options);
-  bool left = answer == 1 ? dbm_constrain(timed->zone, timed->dim, 0, age, above)
+  bool left = answer == 1  ? dbm_constrain(timed->zone, timed->dim, 0, age, above)
               : always_yes ? true
                            : dbm_constrain(timed->zone, timed->dim, age, 0, below);
   CHECK(left);
   return answer == 0;
 }
 
-/* --- invariants and extrapolation ----------------------------------------------------------------------------------- */
+/* --- invariants and extrapolation --------------------------------------------------------------------------------- */
 
 static bool has_invariant(const Thing *thing) {
   return thing->hi_us != DURATION_INFINITE && !thing->withheld && !thing->overdue && !thing->optional;
 }
 
-static bool forbids_delay(const Thing *thing) { return thing->overdue && !thing->withheld; }
+static bool forbids_delay(const Thing *thing) {
+  return thing->overdue && !thing->withheld;
+}
 
 /* Intersects with the invariant of a state. It must never rule out a whole zone: what is past its window is overdue. */
 static void assert_invariants(const Timed *timed, const Thing *things, int32_t count, Bound *zone, int32_t dim) {
@@ -125,7 +129,9 @@ typedef struct AgeBounds {
   int32_t lower[DBM_DIM_MAX], upper[DBM_DIM_MAX];
 } AgeBounds;
 
-static void raise_to(int32_t *bound, int64_t units) { *bound = units > *bound ? (int32_t)units : *bound; }
+static void raise_to(int32_t *bound, int64_t units) {
+  *bound = units > *bound ? (int32_t)units : *bound;
+}
 
 /* How far later clock steps may still move the wall clock of a process back: a comparison may come that much later. */
 static int64_t steps_back_us(const World *world, const State *state, int32_t process) {
@@ -290,7 +296,8 @@ static void bound_stamps(const Timed *timed, State *state, AgeBounds *bounds) {
     const ClientKind *kind = world_kind(world, c);
     if (kind->variable_count > 0) {
       bound_variables(timed, state, c, kind->variables, kind->variable_count,
-                      world->stamp_bound_us[program->client_kind[c]], world_client_variable(world, state, c, 0), bounds);
+                      world->stamp_bound_us[program->client_kind[c]], world_client_variable(world, state, c, 0),
+                      bounds);
     }
   }
   for (int32_t s = 0; s < program->server_count; s++) {
@@ -347,7 +354,7 @@ static void let_time_pass(const Timed *timed, State *state, Bound *zone) {
   extrapolate(timed, state, things, count, zone);
 }
 
-/* --- representatives ------------------------------------------------------------------------------------------------ */
+/* --- representatives ---------------------------------------------------------------------------------------------- */
 
 /* Renames `state` (its names not yet renumbered) to its representative and packs it: the smallest key of its class.
  * Leaves the renamed state in timed->best; age_source[new] is the old age. */
@@ -387,7 +394,8 @@ uint32_t timed_key(Timed *timed, const State *state, bool symmetric, uint8_t *ke
   return make_key(timed, state, symmetric, key, age_source);
 }
 
-/* Whether no other order of the processes is worth trying: a state whose names are renumbered is its own representative. */
+/* Whether no other order of the processes is worth trying: a state whose names are renumbered is its own
+ * representative. */
 static bool is_only_itself(Timed *timed, const State *state) {
   const Program *program = timed->world->program;
   int32_t count = names_permutations(timed->world, state, timed->permutations);
@@ -415,7 +423,7 @@ static SystemState timed_representative(void *self, SystemState state) {
   return (SystemState){timed->represented_key, bytes, timed->represented, (uint32_t)(new_dim * new_dim)};
 }
 
-/* --- successors ----------------------------------------------------------------------------------------------------- */
+/* --- successors --------------------------------------------------------------------------------------------------- */
 
 typedef struct Emission {
   bool canonical;
@@ -542,7 +550,7 @@ static void timed_initial(void *self, bool canonical, SuccessorSink sink, void *
   emit(timed, &(Action){0}, &step, &emission);
 }
 
-/* --- properties of states ------------------------------------------------------------------------------------------- */
+/* --- properties of states ----------------------------------------------------------------------------------------- */
 
 static bool may_violate(Timed *timed, int32_t property, const Bound *zone) {
   const World *world = timed->world;
@@ -597,9 +605,11 @@ static bool timed_may_delay(void *self, SystemState state) {
   return true;
 }
 
-/* --- zones ---------------------------------------------------------------------------------------------------------- */
+/* --- zones -------------------------------------------------------------------------------------------------------- */
 
-static int zone_dim(SystemState state) { return packed_age_count(state.key) + 1; }
+static int zone_dim(SystemState state) {
+  return packed_age_count(state.key) + 1;
+}
 
 static bool timed_covers(void *self, SystemState outer, const int32_t *inner) {
   (void)self;
@@ -630,7 +640,7 @@ System timed_system(Timed *timed, bool symmetric) {
                   .merge = timed_merge};
 }
 
-/* --- the unit of time ------------------------------------------------------------------------------------------------ */
+/* --- the unit of time --------------------------------------------------------------------------------------------- */
 
 typedef struct Constants {
   int64_t divisor, largest;
@@ -750,4 +760,6 @@ void timed_free(Timed *timed) {
   }
 }
 
-int64_t timed_unit_us(const Timed *timed) { return timed->unit_us; }
+int64_t timed_unit_us(const Timed *timed) {
+  return timed->unit_us;
+}

@@ -23,6 +23,7 @@ int64_t timed_unit_us(const Timed *timed);
 
 /* For twins: whether a concrete state (ages in nanoseconds, 1-based) lies in a stored one; `state` is renamed to its
  * representative first when the system is symmetric. */
-uint32_t timed_key(Timed *timed, const State *state, bool symmetric, uint8_t *key, int32_t age_source[STATE_AGES_MAX + 1]);
+uint32_t timed_key(Timed *timed, const State *state, bool symmetric, uint8_t *key,
+                   int32_t age_source[STATE_AGES_MAX + 1]);
 
 #endif

@@ -227,7 +227,8 @@ static void raise_held_tickets(Step *step, Cell least) {
 
 static bool misses_ticket(Step *step, Cell before, Cell alive) {
   Chooser *chooser = step->chooser;
-  return (chooser->next_ticket != NULL ? chooser->next_ticket(chooser, before, alive) : chooser->choose(chooser, 2)) == 1;
+  return (chooser->next_ticket != NULL ? chooser->next_ticket(chooser, before, alive) : chooser->choose(chooser, 2)) ==
+         1;
 }
 
 static void choose_arm(Machine *machine, int32_t count) {
@@ -237,8 +238,8 @@ static void choose_arm(Machine *machine, int32_t count) {
   chooser->by_model = false;
 }
 
-/* The next larger ticket hits the next one alive, or misses it and lies between. Which, is known where distances are kept;
- * where they are only known to be at least so large, it is open how large the rest is. */
+/* The next larger ticket hits the next one alive, or misses it and lies between. Which, is known where distances are
+ * kept; where they are only known to be at least so large, it is open how large the rest is. */
 static void next_ticket(Machine *machine) {
   Step *step = machine->step;
   Value before = pop(machine);
@@ -317,14 +318,15 @@ static void compare_value_age(Machine *machine, const Instr *instr) {
     return;
   }
   bool on_wall = instr->index == 1;
-  Cell stamp[STAMP_CELLS] = {[STAMP_AGE] = value.number,
-                             [STAMP_SHIFT] = on_wall ? wall_offset(step, step->process) - value.offset : 0};
+  Cell stamp[STAMP_CELLS] = {
+      [STAMP_AGE] = value.number, [STAMP_SHIFT] = on_wall ? wall_offset(step, step->process) - value.offset : 0};
   int64_t bound_us = step->world->program->durations_us[instr->operand];
   push_comparison(machine, instr, step->process, stamp_is_below(step, stamp, bound_us, step->process));
 }
 
 /* Pops the arguments of a message, and whom it goes to below them; false after a finding. */
-static bool take_message(Machine *machine, const Instr *instr, Value *arguments, Sort receiver_sort, int32_t *receiver) {
+static bool take_message(Machine *machine, const Instr *instr, Value *arguments, Sort receiver_sort,
+                         int32_t *receiver) {
   Step *step = machine->step;
   step->stack_count -= instr->count;
   memcpy(arguments, &step->stack[step->stack_count], instr->count * sizeof(Value));
@@ -359,9 +361,14 @@ static void call(Machine *machine, const Instr *instr) {
     return;
   }
   bool asks = instr->op == OP_ASK, by_server = step->server >= 0;
-  Envelope envelope = {.kind = asks ? MESSAGE_ASK : MESSAGE_TELL, .client = by_server ? -1 : step->process,
-                       .server = server, .peer = by_server ? step->server : -1, .handler = instr->index,
-                       .task = asks ? step->task : 0, .values = arguments, .value_count = instr->count,
+  Envelope envelope = {.kind = asks ? MESSAGE_ASK : MESSAGE_TELL,
+                       .client = by_server ? -1 : step->process,
+                       .server = server,
+                       .peer = by_server ? step->server : -1,
+                       .handler = instr->index,
+                       .task = asks ? step->task : 0,
+                       .values = arguments,
+                       .value_count = instr->count,
                        .pc = machine->pc};
   step_send(step, &envelope);
   if (asks) {
@@ -381,9 +388,15 @@ static void call_all(Machine *machine, const Instr *instr) {
   task[TASK_AWAITED] = parallel->count;
   task[TASK_COUNTED] = 0;
   for (int32_t i = 0; i < parallel->count; i++) {
-    Envelope envelope = {.kind = MESSAGE_ASK, .client = step->process, .server = first + i, .peer = -1,
-                         .handler = parallel->handler, .task = step->task, .values = arguments,
-                         .value_count = instr->count, .pc = machine->pc};
+    Envelope envelope = {.kind = MESSAGE_ASK,
+                         .client = step->process,
+                         .server = first + i,
+                         .peer = -1,
+                         .handler = parallel->handler,
+                         .task = step->task,
+                         .values = arguments,
+                         .value_count = instr->count,
+                         .pc = machine->pc};
     step_send(step, &envelope);
   }
   rest_here(machine, is_bounded(step, instr));
@@ -396,8 +409,14 @@ static void notify(Machine *machine, const Instr *instr) {
   if (!take_message(machine, instr, arguments, SORT_CLIENT, &client)) {
     return;
   }
-  Envelope envelope = {.kind = MESSAGE_NOTICE, .client = client, .server = step->server, .peer = -1,
-                       .handler = instr->index, .values = arguments, .value_count = instr->count, .pc = machine->pc};
+  Envelope envelope = {.kind = MESSAGE_NOTICE,
+                       .client = client,
+                       .server = step->server,
+                       .peer = -1,
+                       .handler = instr->index,
+                       .values = arguments,
+                       .value_count = instr->count,
+                       .pc = machine->pc};
   step_send(step, &envelope);
 }
 
@@ -564,8 +583,14 @@ static void reply(Machine *machine, const Instr *instr) {
   event.after = values[0];
   step_event(step, event);
   if (step->answers) {
-    Envelope envelope = {.kind = MESSAGE_REPLY, .client = step->client, .server = step->server, .peer = -1,
-                         .task = step->caller_task, .values = values, .value_count = count, .pc = machine->pc};
+    Envelope envelope = {.kind = MESSAGE_REPLY,
+                         .client = step->client,
+                         .server = step->server,
+                         .peer = -1,
+                         .task = step->caller_task,
+                         .values = values,
+                         .value_count = count,
+                         .pc = machine->pc};
     step_send(step, &envelope);
   }
   machine->halted = true;
@@ -682,9 +707,13 @@ static void run_instruction(Machine *machine) {
   const Instr *instr = &step->world->program->code[machine->pc];
   int32_t next = machine->pc + 1;
   switch ((Opcode)instr->op) {
-  case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_MOD: case OP_MIN: case OP_MAX:
-    arithmetic(machine, (Opcode)instr->op);
-    break;
+  case OP_ADD:
+  case OP_SUB:
+  case OP_MUL:
+  case OP_DIV:
+  case OP_MOD:
+  case OP_MIN:
+  case OP_MAX: arithmetic(machine, (Opcode)instr->op); break;
   case OP_NEG: {
     Value x = pop(machine);
     push(machine, SORT_INT, 0);
@@ -695,7 +724,10 @@ static void run_instruction(Machine *machine) {
   case OP_NOT: push(machine, SORT_BOOL, pop(machine).number == 0); break;
   case OP_EQ: compare_equal(machine, true); break;
   case OP_NE: compare_equal(machine, false); break;
-  case OP_LT: case OP_LE: case OP_GT: case OP_GE: compare_order(machine, (Opcode)instr->op); break;
+  case OP_LT:
+  case OP_LE:
+  case OP_GT:
+  case OP_GE: compare_order(machine, (Opcode)instr->op); break;
   case OP_IS_SORT: push(machine, SORT_BOOL, pop(machine).sort == instr->index); break;
   case OP_STAMP: take_stamp(machine, instr); break;
   case OP_STAMP_COPY: {
@@ -705,7 +737,8 @@ static void run_instruction(Machine *machine) {
     memcpy(to, from, STAMP_CELLS * sizeof(Cell));
     break;
   }
-  case OP_AGE_BELOW: case OP_AGE_BELOW_OF: compare_age(machine, instr); break;
+  case OP_AGE_BELOW:
+  case OP_AGE_BELOW_OF: compare_age(machine, instr); break;
   case OP_AGE_BELOW_VALUE: compare_value_age(machine, instr); break;
   case OP_JUMP: next = instr->operand; break;
   case OP_JUMP_UNLESS: next = pop(machine).number == 0 ? instr->operand : next; break;
@@ -713,10 +746,12 @@ static void run_instruction(Machine *machine) {
   case OP_RETURN: machine->halted = true; break;
   case OP_PAUSE_POINT: machine->halted = faults_strike(step, machine->pc); break;
   case OP_ATTEMPT: begin_attempt(machine); break;
-  case OP_ASK: case OP_TELL: call(machine, instr); break;
+  case OP_ASK:
+  case OP_TELL: call(machine, instr); break;
   case OP_ASK_ALL: call_all(machine, instr); break;
   case OP_NOTIFY: notify(machine, instr); break;
-  case OP_WAIT: case OP_YIELD: wait_here(machine, instr); break;
+  case OP_WAIT:
+  case OP_YIELD: wait_here(machine, instr); break;
   case OP_ENTER: enter(machine, instr); break;
   case OP_LEAVE: leave(machine, instr); break;
   case OP_ASSERT:
@@ -732,8 +767,10 @@ static void run_instruction(Machine *machine) {
     step_end_client(step, step->process, PHASE_ENDED);
     machine->halted = true;
     break;
-  case OP_REPLY: case OP_DONE: reply(machine, instr); break;
-  case OP_TIMER_SET: case OP_TIMER_OFF: set_timer(machine, instr); break;
+  case OP_REPLY:
+  case OP_DONE: reply(machine, instr); break;
+  case OP_TIMER_SET:
+  case OP_TIMER_OFF: set_timer(machine, instr); break;
   case OP_TIMER_ARMED: push_armed(machine, instr); break;
   case OP_OBSERVE: touch_resource(machine, EVENT_OBSERVE); break;
   case OP_COMMIT: touch_resource(machine, EVENT_COMMIT); break;
@@ -744,8 +781,8 @@ static void run_instruction(Machine *machine) {
 
 /* What another process or a clock could tell apart (semantics.md, section 2). */
 static const bool is_visible[OP_COUNT] = {
-    [OP_STAMP] = true, [OP_AGE_BELOW] = true, [OP_ENTER] = true, [OP_LEAVE] = true, [OP_ASK] = true, [OP_TELL] = true,
-    [OP_NOW] = true,   [OP_NOW_WALL] = true,  [OP_AGE_BELOW_VALUE] = true, [OP_ASK_ALL] = true,
+    [OP_STAMP] = true, [OP_AGE_BELOW] = true, [OP_ENTER] = true,    [OP_LEAVE] = true,           [OP_ASK] = true,
+    [OP_TELL] = true,  [OP_NOW] = true,       [OP_NOW_WALL] = true, [OP_AGE_BELOW_VALUE] = true, [OP_ASK_ALL] = true,
 };
 
 /* And what a `never` can: a variable that it reads, a ghost. */

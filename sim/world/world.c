@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "world/dead.h"
 
-/* --- the code as a graph: what may run after an instruction ------------------------------------------------------ */
+/* --- the code as a graph: what may run after an instruction ------------------------------------------------------- */
 
 static int32_t code_successors(const Instr *instr, int32_t pc, int32_t next[2]) {
   switch (instr->op) {
@@ -70,7 +70,9 @@ static void find_attempt_live(World *world) {
   }
 }
 
-static void raise_to(int64_t *bound, int64_t bound_us) { *bound = bound_us > *bound ? bound_us : *bound; }
+static void raise_to(int64_t *bound, int64_t bound_us) {
+  *bound = bound_us > *bound ? bound_us : *bound;
+}
 
 static int64_t *bounds_of_process(World *world, int32_t process) {
   const Program *program = world->program;
@@ -221,7 +223,8 @@ static void find_bounds(World *world) {
     if (k < program->kind_count) {
       mark_kind(program, &program->kinds[k], reachable);
       find_stamp_bounds(world, reachable, program->kinds[k].variable_count, world->stamp_bound_us[k]);
-      world->stamps_travel |= moves_stamps(program, reachable, program->kinds[k].variables, program->kinds[k].variable_count);
+      world->stamps_travel |=
+          moves_stamps(program, reachable, program->kinds[k].variables, program->kinds[k].variable_count);
     } else {
       int32_t s = k - program->kind_count;
       mark_service(program, &program->services[s], reachable);
@@ -243,8 +246,8 @@ static bool calls_next(const Program *program, const uint8_t *reachable) {
   return false;
 }
 
-/* Where a counter can only be the largest ticket there is, distances mean nothing. It need not be when it begins anew after a
- * crash, or when there are several. */
+/* Where a counter can only be the largest ticket there is, distances mean nothing. It need not be when it begins anew
+ * after a crash, or when there are several. */
 static void find_ticket_gap(World *world) {
   const Program *program = world->program;
   int32_t counters = 0;
@@ -364,7 +367,9 @@ static void integer_range(const Program *program, int32_t *lo, int32_t *hi) {
 static void find_room(World *world) {
   integer_range(world->program, &world->integer_lo, &world->integer_hi);
   int64_t span = (int64_t)world->integer_hi - world->integer_lo;
-  int64_t most = world->integer_lo + (int64_t)(span > UINT16_MAX ? UINT32_MAX : span > UINT8_MAX ? UINT16_MAX : UINT8_MAX);
+  int64_t most = world->integer_lo + (int64_t)(span > UINT16_MAX  ? UINT32_MAX
+                                               : span > UINT8_MAX ? UINT16_MAX
+                                                                  : UINT8_MAX);
   world->integer_hi = most > INT32_MAX ? INT32_MAX : (int32_t)most;
 }
 
@@ -536,7 +541,9 @@ static void lay_out_server(World *world, int32_t server, const Uses *uses) {
   layout->server_cells[server] = (int32_t)layout->fixed.count - first;
 }
 
-static int32_t most_of(int32_t a, int32_t b) { return a > b ? a : b; }
+static int32_t most_of(int32_t a, int32_t b) {
+  return a > b ? a : b;
+}
 
 /* The most values, and the highest number of a handler or notice. */
 static void measure_messages(World *world, int32_t *handler_most, bool *waits) {
@@ -649,7 +656,9 @@ static int32_t most_things(const World *world) {
   return count;
 }
 
-static int32_t bit_count(uint32_t bits) { return __builtin_popcount(bits); }
+static int32_t bit_count(uint32_t bits) {
+  return __builtin_popcount(bits);
+}
 
 /* How much the adversary may do at once: see step_faults. */
 static int32_t most_faults(const Program *program) {
@@ -770,7 +779,7 @@ int32_t world_ghost(World *world, int32_t monitor, int32_t server, FieldSort sor
   return cell;
 }
 
-/* --- clocks --------------------------------------------------------------------------------------------------------- */
+/* --- clocks ------------------------------------------------------------------------------------------------------- */
 
 enum { MILLION = 1000000 };
 
@@ -779,7 +788,8 @@ static void find_drift(World *world) {
   for (int32_t f = 0; f < program->fault_count; f++) {
     const Fault *fault = &program->faults[f];
     for (int32_t p = 0; p < program->client_count + program->server_count && fault->kind == FAULT_DRIFT; p++) {
-      bool its = p < program->client_count ? fault->clients >> p & 1 : fault->servers >> (p - program->client_count) & 1;
+      bool its =
+          p < program->client_count ? fault->clients >> p & 1 : fault->servers >> (p - program->client_count) & 1;
       world->drift_ppm[p] = its ? most_of(world->drift_ppm[p], fault->drift_ppm) : world->drift_ppm[p];
     }
   }
@@ -853,7 +863,7 @@ Window world_suspend_window(const World *world, int32_t fault) {
   }
 }
 
-/* --- names of properties -------------------------------------------------------------------------------------------- */
+/* --- names of properties ------------------------------------------------------------------------------------------ */
 
 static char *obtainable_name(const Program *program, const Obtainable *obtainable) {
   g_autofree char *within = world_duration_text(obtainable->within_us);
@@ -880,8 +890,10 @@ static void name_properties(World *world) {
 }
 
 char *world_duration_text(int64_t us) {
-  static const struct { int64_t us; const char *unit; } units[] = {
-      {3600000000, "h"}, {60000000, "min"}, {1000000, "s"}, {1000, "ms"}, {1, "us"}};
+  static const struct {
+    int64_t us;
+    const char *unit;
+  } units[] = {{3600000000, "h"}, {60000000, "min"}, {1000000, "s"}, {1000, "ms"}, {1, "us"}};
   if (us == DURATION_INFINITE) {
     return g_strdup("inf");
   }
@@ -896,9 +908,12 @@ char *world_duration_text(int64_t us) {
   return NULL;
 }
 
-/* --- worlds ----------------------------------------------------------------------------------------------------------- */
+/* --- worlds
+ * ----------------------------------------------------------------------------------------------------------- */
 
-void world_ghost_array(World *world, int32_t cell, const Extent *extent) { note_array(world, extent, cell, 1); }
+void world_ghost_array(World *world, int32_t cell, const Extent *extent) {
+  note_array(world, extent, cell, 1);
+}
 
 void world_ghost_bag(World *world, int32_t cell, int32_t element_cells, int32_t count) {
   vec_push(&world->layout.bags, ((LayoutBag){cell, element_cells, count}));

@@ -31,22 +31,22 @@ typedef struct Reading {
 /* Something that ends a path of the search, at a place in the model. */
 typedef enum ProblemKind {
   PROBLEM_NONE,
-  PROBLEM_RANGE,     /* a value outside the range of its variable */
-  PROBLEM_SLOTS,     /* more messages in flight than there are slots */
-  PROBLEM_NAMES,     /* more tokens, tickets, attempts or ages than a state may hold */
-  PROBLEM_ENDLESS,   /* a step of too many instructions, or with too many choices */
-  PROBLEM_VALUE,     /* an operation on a value of the wrong sort (a reply that is no ticket, say), or a division by zero */
+  PROBLEM_RANGE,   /* a value outside the range of its variable */
+  PROBLEM_SLOTS,   /* more messages in flight than there are slots */
+  PROBLEM_NAMES,   /* more tokens, tickets, attempts or ages than a state may hold */
+  PROBLEM_ENDLESS, /* a step of too many instructions, or with too many choices */
+  PROBLEM_VALUE, /* an operation on a value of the wrong sort (a reply that is no ticket, say), or a division by zero */
 } ProblemKind;
 
 typedef struct Problem {
   ProblemKind kind;
-  int32_t pc;        /* the instruction; -1: none */
+  int32_t pc; /* the instruction; -1: none */
 } Problem;
 
 typedef struct Seen {
-  uint8_t *covered;                        /* per pc */
-  uint64_t raised;                         /* bit per monitor */
-  Problem problems[WORLD_PROBLEMS_MAX];    /* each once */
+  uint8_t *covered;                     /* per pc */
+  uint64_t raised;                      /* bit per monitor */
+  Problem problems[WORLD_PROBLEMS_MAX]; /* each once */
   int32_t problem_count;
 } Seen;
 
@@ -58,26 +58,26 @@ struct World {
   const Monitor *monitors[WORLD_MONITORS_MAX];
   int32_t monitor_count;
   int32_t ghost_cell[WORLD_MONITORS_MAX][PROGRAM_SERVERS_MAX]; /* first ghost cell of a monitor for a server */
-  bool too_large;                          /* for the cells of a State or for THINGS_MAX: not to be run */
-  int32_t integer_lo, integer_hi;          /* what a message, a reply variable and a resource have room for */
-  bool has_fences;                         /* some critical enters with a ticket */
-  bool all_fences;                         /* every critical does */
-  uint8_t *attempt_live;                   /* per pc: the attempt's name may still be used from before that instruction on */
+  bool too_large;                 /* for the cells of a State or for THINGS_MAX: not to be run */
+  int32_t integer_lo, integer_hi; /* what a message, a reply variable and a resource have room for */
+  bool has_fences;                /* some critical enters with a ticket */
+  bool all_fences;                /* every critical does */
+  uint8_t *attempt_live;          /* per pc: the attempt's name may still be used from before that instruction on */
   /* Largest bound that a stamp, or a copy of it, is compared with; -1: none. Where stamps travel, one for all. */
-  int64_t *stamp_bound_us[PROGRAM_CLIENTS_MAX]; /* per kind and variable */
+  int64_t *stamp_bound_us[PROGRAM_CLIENTS_MAX];        /* per kind and variable */
   int64_t *server_stamp_bound_us[PROGRAM_SERVERS_MAX]; /* per service and variable */
-  int64_t all_stamps_bound_us;             /* of stamps in messages and ghosts; -1 */
-  bool stamps_travel;                      /* as values: in messages, say */
-  bool servers_talk;                       /* to each other */
-  int32_t ticket_gap;                      /* distances between tickets are kept up to here, see names.h */
-  bool is_unordered;                       /* messages of one connection may overtake each other */
-  bool has_symmetric_servers;              /* some servers may be exchanged */
-  uint64_t never_reads[PROGRAM_CLIENTS_MAX]; /* per client: the variables that some `never` reads, bit set */
-  uint8_t *harmless[PROGRAM_SERVERS_MAX];  /* per service and handler, see dead.h */
-  uint8_t *touches_resource[PROGRAM_SERVERS_MAX]; /* per service and handler: it may observe or commit */
-  bool tokens_stay;                        /* no server puts a token into a reply or message */
-  bool one_token_each;                     /* none has two variables for tokens to compare, and no `never` reads them */
-  VEC(int32_t) entry_ghosts;               /* ghost cells whose holdings are compared by their entry */
+  int64_t all_stamps_bound_us;                         /* of stamps in messages and ghosts; -1 */
+  bool stamps_travel;                                  /* as values: in messages, say */
+  bool servers_talk;                                   /* to each other */
+  int32_t ticket_gap;                                  /* distances between tickets are kept up to here, see names.h */
+  bool is_unordered;                                   /* messages of one connection may overtake each other */
+  bool has_symmetric_servers;                          /* some servers may be exchanged */
+  uint64_t never_reads[PROGRAM_CLIENTS_MAX];           /* per client: the variables that some `never` reads, bit set */
+  uint8_t *harmless[PROGRAM_SERVERS_MAX];              /* per service and handler, see dead.h */
+  uint8_t *touches_resource[PROGRAM_SERVERS_MAX];      /* per service and handler: it may observe or commit */
+  bool tokens_stay;                                    /* no server puts a token into a reply or message */
+  bool one_token_each;       /* none has two variables for tokens to compare, and no `never` reads them */
+  VEC(int32_t) entry_ghosts; /* ghost cells whose holdings are compared by their entry */
   char *property_names[WORLD_PROPERTIES_MAX]; /* by bit; of what is obtainable "obtainable within 30s" */
   Seen *seen;
 };
@@ -85,7 +85,8 @@ struct World {
 /* `monitors` are constant tables of properties/; a property's bit is its index, the nevers' bits follow. */
 World *world_new(const Program *program, const Monitor *const *monitors, int32_t monitor_count);
 /* The same with given clocks; world_new lets them be any that the scenario allows. */
-World *world_new_with(const Program *program, const Monitor *const *monitors, int32_t monitor_count, const Clocks *clocks);
+World *world_new_with(const Program *program, const Monitor *const *monitors, int32_t monitor_count,
+                      const Clocks *clocks);
 /* "10s", "250ms", "inf": in the largest unit that is whole; caller frees. */
 char *world_duration_text(int64_t us);
 /* Faults that are there all the time: clocks that are not exact, an unordered network. */
@@ -112,7 +113,8 @@ static inline int32_t world_property_count(const World *world) {
 Reading world_reading(const World *world, int32_t process, int64_t us, Cell behind_lo, Cell behind_hi);
 /* How long a suspend may last, at least and at most, with the clocks as they are. */
 Window world_suspend_window(const World *world, int32_t fault);
-/* For Monitor.declare: a ghost field; its cell is ghost_cell[monitor][server] if it is the first one for that server. */
+/* For Monitor.declare: a ghost field; its cell is ghost_cell[monitor][server] if it is the first one for that server.
+ */
 int32_t world_ghost(World *world, int32_t monitor, int32_t server, FieldSort sort, int64_t most);
 
 /* For Monitor.declare: ghosts from `cell` on, one for each element of an array, change places as its elements do. */
@@ -145,8 +147,8 @@ static inline Cell *world_server_variable(const World *world, State *state, int3
 }
 /* Timers are known by their slot: an array has one for each element, in the order of declaration. */
 static inline Cell *world_timer(const World *world, State *state, int32_t server, int32_t slot) {
-  return state_server(&world->layout, state, server) + world->layout.server_timer[world_service_index(world, server)][0] +
-         slot * TIMER_CELLS;
+  return state_server(&world->layout, state, server) +
+         world->layout.server_timer[world_service_index(world, server)][0] + slot * TIMER_CELLS;
 }
 int32_t world_timer_slots(const Service *service);
 /* The declaration of a slot, and its place in the array. */

@@ -17,16 +17,26 @@ typedef int32_t Bound;
 #define BOUND_VALUE_MAX ((int32_t)1 << 28)
 #define BOUND_ZERO ((Bound)1) /* <= 0 */
 
-static inline Bound bound_at_most(int32_t value) { return 2 * value + 1; }
-static inline Bound bound_below(int32_t value) { return 2 * value; }
-static inline bool bound_is_strict(Bound bound) { return (bound & 1) == 0; }
-static inline int32_t bound_value(Bound bound) { return bound >> 1; }
+static inline Bound bound_at_most(int32_t value) {
+  return 2 * value + 1;
+}
+static inline Bound bound_below(int32_t value) {
+  return 2 * value;
+}
+static inline bool bound_is_strict(Bound bound) {
+  return (bound & 1) == 0;
+}
+static inline int32_t bound_value(Bound bound) {
+  return bound >> 1;
+}
 
 /* The bound on x - z that follows from one on x - y and one on y - z. */
 static inline Bound bound_add(Bound a, Bound b) {
   return a == BOUND_INFINITY || b == BOUND_INFINITY ? BOUND_INFINITY : a + b - ((a & 1) | (b & 1));
 }
 /* The opposite: not (x - y < v) is y - x <= -v; not (x - y <= v) is y - x < -v. */
-static inline Bound bound_negate(Bound bound) { return 1 - bound; }
+static inline Bound bound_negate(Bound bound) {
+  return 1 - bound;
+}
 
 #endif

@@ -48,21 +48,24 @@ bool dbm_includes(const Bound *outer, const Bound *inner, int dim);
 /* Makes `zone` the smallest zone that contains both (their convex hull among zones); true if it grew. */
 bool dbm_hull(Bound *zone, const Bound *other, int dim);
 /* If the union of both is convex (equal to the hull), makes `zone` that union and returns true; else leaves it alone.
- * Subtracts `zone` from the hull piece by piece; each piece must lie in `other`. Ben Salah, Bozga, Maler, CONCUR 2006. */
+ * Subtracts `zone` from the hull piece by piece; each piece must lie in `other`. Ben Salah, Bozga, Maler, CONCUR 2006.
+ */
 bool dbm_merge_exact(Bound *zone, const Bound *other, int dim);
 
-/* ExtraLU+ (Behrmann, Bouyer, Larsen, Pelanek, STTT 2006, definition 8): `lower[i]` (`upper[i]`) is the largest constant
- * that age i is still compared with by a guard age >= c or > c (age <= c or < c), or -1 for none; index 0 is ignored
- * and counts as 0. Closes the result. Sound for models whose guards compare single ages with constants. */
+/* ExtraLU+ (Behrmann, Bouyer, Larsen, Pelanek, STTT 2006, definition 8): `lower[i]` (`upper[i]`) is the largest
+ * constant that age i is still compared with by a guard age >= c or > c (age <= c or < c), or -1 for none; index 0 is
+ * ignored and counts as 0. Closes the result. Sound for models whose guards compare single ages with constants. */
 void dbm_extrapolate(Bound *zone, int dim, const int32_t *lower, const int32_t *upper);
 
 /* Renames and drops: `out` (out_dim) has at [i] the age source[i] of `zone` (source[0] must be 0; the sources are
- * distinct and in range). Closed again without any work, since a projection of a closed zone is closed. `out` must not overlap. */
+ * distinct and in range). Closed again without any work, since a projection of a closed zone is closed. `out` must not
+ * overlap. */
 void dbm_project(Bound *out, int out_dim, const Bound *zone, int dim, const int *source);
 /* As dbm_project, but a source of -1 makes a new age, equal to zero. */
 void dbm_rearrange(Bound *out, int out_dim, const Bound *zone, int dim, const int *source);
 
-/* Whether a point (values in half units: 2 * time, so that points between integers can be sampled; point[0] is 0) lies inside. */
+/* Whether a point (values in half units: 2 * time, so that points between integers can be sampled; point[0] is 0) lies
+ * inside. */
 bool dbm_contains_half(const Bound *zone, int dim, const int64_t *half_point);
 
 #endif

@@ -21,8 +21,10 @@ typedef struct Fixture {
 
 static void fixture_init(Fixture *fixture, Verdict first, Verdict second, const char *claimed, bool holds) {
   *fixture = (Fixture){0};
-  fixture->results[0] = (PropertyResult){.name = (char *)"mutual_exclusion", .verdict = first, .obtainable = NO_INDEX, .note = (char *)""};
-  fixture->results[1] = (PropertyResult){.name = (char *)"fencing", .verdict = second, .obtainable = NO_INDEX, .note = (char *)""};
+  fixture->results[0] = (PropertyResult){
+      .name = (char *)"mutual_exclusion", .verdict = first, .obtainable = NO_INDEX, .note = (char *)""};
+  fixture->results[1] =
+      (PropertyResult){.name = (char *)"fencing", .verdict = second, .obtainable = NO_INDEX, .note = (char *)""};
   fixture->verification.properties = fixture->results;
   fixture->verification.property_count = PROPERTIES;
   fixture->expectation = (Expectation){.property = (char *)claimed, .holds = holds, .obtainable = NO_INDEX};

@@ -15,13 +15,15 @@
 static const struct {
   const char *name, *text;
 } services[] = {
-    {"redis", "service redis var owner : token? = none lock var fence : ticket = 0 timer expiry on wall\n"
-              "on set_nx(key, px) { if owner != none { reply nil } owner = key; expiry in px; reply ok }\n"
-              "on release(key) { if owner != key { reply 0 } owner = none; expiry off; reply 1 }\n"
-              "on set_nx_fenced(key, px) { if owner != none { reply nil } owner = key; fence = next fence; reply fence, 1 }\n"
-              "on del() { owner = none; expiry off }\nafter expiry { owner = none }\n"},
+    {"redis",
+     "service redis var owner : token? = none lock var fence : ticket = 0 timer expiry on wall\n"
+     "on set_nx(key, px) { if owner != none { reply nil } owner = key; expiry in px; reply ok }\n"
+     "on release(key) { if owner != key { reply 0 } owner = none; expiry off; reply 1 }\n"
+     "on set_nx_fenced(key, px) { if owner != none { reply nil } owner = key; fence = next fence; reply fence, 1 }\n"
+     "on del() { owner = none; expiry off }\nafter expiry { owner = none }\n"},
     {"register", "service register on read() { observe } on write() { commit }"},
-    {"cell", "service cell var value : client? = none on get() { reply value } on set(c) { value = c } on clear() { value = none }"},
+    {"cell",
+     "service cell var value : client? = none on get() { reply value } on set(c) { value = c } on clear() { value = none }"},
     {"broken", "service broken var x : on y( { reply"},
 };
 

@@ -81,8 +81,8 @@ int main(void) {
   g_ptr_array_sort(names, compare_names);
   g_autofree struct CMUnitTest *tests = g_new0(struct CMUnitTest, names->len + 1);
   for (guint i = 0; i < names->len; i++) {
-    tests[i] = (struct CMUnitTest){.name = names->pdata[i], .test_func = test_diagnostics_are_as_recorded,
-                                   .initial_state = names->pdata[i]};
+    tests[i] = (struct CMUnitTest){
+        .name = names->pdata[i], .test_func = test_diagnostics_are_as_recorded, .initial_state = names->pdata[i]};
   }
   /* A folder that was not found is a failure, not an empty success. */
   return names->len < 20 ? 1 : _cmocka_run_group_tests("diagnostics", tests, names->len, NULL, NULL);

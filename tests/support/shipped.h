@@ -17,10 +17,12 @@ void shipped_close(Shipped *shipped);
 /* Names of the scenarios of a shipped model: a NULL-ended list; free with g_strfreev. */
 char **shipped_scenarios(const char *model);
 
-typedef struct ShippedScenario { const char *model, *scenario; } ShippedScenario;
+typedef struct ShippedScenario {
+  const char *model, *scenario;
+} ShippedScenario;
 
-/* Small ones of each kind of lock, and of each fault, for the twins: the last one's names are NULL. Not `replica`, which the
- * hull without symmetry loses. */
+/* Small ones of each kind of lock, and of each fault, for the twins: the last one's names are NULL. Not `replica`,
+ * which the hull without symmetry loses. */
 extern const ShippedScenario shipped_small_scenarios[];
 
 #endif

@@ -1,9 +1,10 @@
 /* The symbolic engine against the concrete one: thousands of random concrete runs of the shipped models never leave
  * the explored states, neither in their discrete part nor in their ages; and what they violate, the search has hit. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,7 +26,9 @@ static uint64_t random_next(void) { /* splitmix64 */
   z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
   return z ^ z >> 31;
 }
-static int64_t random_below(int64_t end) { return (int64_t)(random_next() % (uint64_t)end); }
+static int64_t random_below(int64_t end) {
+  return (int64_t)(random_next() % (uint64_t)end);
+}
 
 static int32_t oracle(void *user, int32_t count, bool by_model) {
   (void)user, (void)by_model;
@@ -33,8 +36,8 @@ static int32_t oracle(void *user, int32_t count, bool by_model) {
 }
 
 typedef struct Twin {
-  const World *world;  /* of the search: clocks may be any that the scenario allows */
-  const World *exact;  /* of the runs: theirs are given */
+  const World *world; /* of the search: clocks may be any that the scenario allows */
+  const World *exact; /* of the runs: theirs are given */
   Timed *timed;
   Exploration *exploration;
   bool symmetric;
@@ -195,7 +198,8 @@ static void one_run(Twin *twin, int32_t steps) {
   clocked_free(clocked);
 }
 
-/* Any clocks that the scenario allows. A suspend takes its longest: a shortest of nothing would not be seen in a state. */
+/* Any clocks that the scenario allows. A suspend takes its longest: a shortest of nothing would not be seen in a state.
+ */
 static World *exact_world(const Program *program) {
   Clocks clocks = {.suspends = SUSPEND_LONGEST};
   for (int32_t p = 0; p < WORLD_PROCESSES_MAX; p++) {
@@ -249,7 +253,8 @@ static void check_scenario(const char *model, const char *scenario, const char *
   if (exchanges_servers) {
     assert_hits_the_same(world, twin.exploration);
   }
-  print_message("%s %s%s%s: %u states, %" PRIu64 " runs, %" PRIu64 " steps, %" PRIu64 " faults, %" PRIu64 " violations\n",
+  print_message("%s %s%s%s: %u states, %" PRIu64 " runs, %" PRIu64 " steps, %" PRIu64 " faults, %" PRIu64
+                " violations\n",
                 model, scenario, exact ? " exact" : "", symmetric ? " symmetric" : "",
                 twin.exploration->store.state_count, twin.runs, twin.steps, twin.faults, twin.violations);
   assert_true(twin.steps >= (uint64_t)twin.runs);

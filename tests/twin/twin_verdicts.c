@@ -1,9 +1,10 @@
 /* Hull against exact merging, with client symmetry and without: the same verdicts and the same cheapest costs on every
  * shipped model; and every violation, read back from its trace, replays to the same property, byte for byte. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
@@ -97,8 +98,9 @@ static void check_scenario(const char *model, const char *scenario, const char *
 
 static void test_all_ways_of_searching_agree_and_all_violations_replay(void **state) {
   (void)state;
-  static const char *const models[] = {"single_node", "fenced", "broken/fenced_write_only", "broken/naked_del",
-                                       "broken/redlock_no_validity", "broken/fischer_fast"};
+  static const char *const models[] = {
+      "single_node",        "fenced", "broken/fenced_write_only", "broken/naked_del", "broken/redlock_no_validity",
+      "broken/fischer_fast"};
   for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
     char **scenarios = shipped_scenarios(models[m]);
     for (int32_t s = 0; scenarios[s] != NULL; s++) {

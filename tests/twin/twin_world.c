@@ -3,10 +3,11 @@
  * The first takes the world's own steps, but enumerates their choices by brute force and keeps states in a GHashTable:
  * it knows no store, no queue by cost, no zone. The second is the quorum lock written a second time, by hand, out of
  * nothing but the protocol: it shares no line with sim/, and has the same number of states to the unit. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 #include <glib.h>
 #include <inttypes.h>
@@ -18,7 +19,7 @@
 #include "support/shipped.h"
 #include "world/timed.h"
 
-/* --- the naive explorer --------------------------------------------------------------------------------------------- */
+/* --- the naive explorer ------------------------------------------------------------------------------------------- */
 
 typedef struct Naive {
   Chooser chooser; /* first */
@@ -124,8 +125,11 @@ static void naive_explore(Naive *naive) {
     int32_t count = step_things(naive->world, &state, things);
     for (int32_t i = 0; i < count; i++) {
       if (!things[i].withheld && !things[i].blocked) {
-        naive_take(naive, &state, &(Action){.kind = (uint8_t)things[i].kind, .subject = (uint8_t)things[i].subject,
-                                            .object = (uint8_t)things[i].object}, cost);
+        naive_take(naive, &state,
+                   &(Action){.kind = (uint8_t)things[i].kind,
+                             .subject = (uint8_t)things[i].subject,
+                             .object = (uint8_t)things[i].object},
+                   cost);
       }
     }
     count = step_faults(naive->world, &state, faults);
@@ -135,7 +139,7 @@ static void naive_explore(Naive *naive) {
   }
 }
 
-/* --- the comparison ------------------------------------------------------------------------------------------------- */
+/* --- the comparison ----------------------------------------------------------------------------------------------- */
 
 static Exploration *explored(Timed *timed, System *system, bool exact, bool symmetric) {
   *system = timed_system(timed, symmetric);
@@ -187,7 +191,7 @@ static Counts compare(const char *text, const char *scenario, const char *const 
   Shipped shipped = shipped_text(text, scenario, settings);
   World *world = world_new(shipped.program, property_monitors, PROPERTY_COUNT);
   Timed *timed = timed_new(world, &too_large);
-  Naive naive = {.chooser = {naive_choose, naive_compare}, .world = world, .timed = timed};
+  Naive naive = {.chooser = {.choose = naive_choose, .compare = naive_compare}, .world = world, .timed = timed};
   naive.costs = g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, g_free);
   memset(naive.hits, 0xff, sizeof naive.hits);
   naive_explore(&naive);
@@ -216,28 +220,28 @@ static uint64_t bit_of(const char *property) {
   return 0;
 }
 
-/* --- models --------------------------------------------------------------------------------------------------------- */
+/* --- models ------------------------------------------------------------------------------------------------------- */
 
-#define LOCK_SERVICE                                                                                                   \
-  "service lock { var owner : token? = none lock\n var fence : ticket = 0\n"                                           \
-  " on take(key) { if owner != none { reply nil }\n owner = key\n fence = next fence\n reply fence }\n"                \
+#define LOCK_SERVICE                                                                                    \
+  "service lock { var owner : token? = none lock\n var fence : ticket = 0\n"                            \
+  " on take(key) { if owner != none { reply nil }\n owner = key\n fence = next fence\n reply fence }\n" \
   " on release(key) { if owner == key { owner = none } }\n on del() { owner = none } }\n"
-#define LOCK_CLIENT(release, store)                                                                                    \
-  "model m \"\"\nuse fenced_register\nuse register\nserver node : lock\n" LOCK_SERVICE store                           \
-  "client[2] { var key : token\n var fence : reply\n loop { key = fresh\n fence = ask node.take(key)\n"               \
-  " if fence is ticket { critical fence fence {\n"                                                                     \
-  "  if ask store.read(fence) != stale { wait 0s..inf\n ask store.write(fence) } } }\n" release                        \
+#define LOCK_CLIENT(release, store)                                                                     \
+  "model m \"\"\nuse fenced_register\nuse register\nserver node : lock\n" LOCK_SERVICE store            \
+  "client[2] { var key : token\n var fence : reply\n loop { key = fresh\n fence = ask node.take(key)\n" \
+  " if fence is ticket { critical fence fence {\n"                                                      \
+  "  if ask store.read(fence) != stale { wait 0s..inf\n ask store.write(fence) } } }\n" release         \
   " wait 0s..inf } }\nnever \"somebody holds the lock\" { node.owner != none }\n"
 #define FENCED(release) LOCK_CLIENT(release, "server store : fenced_register\n")
 
 static void test_a_lock_with_tokens_and_tickets(void **state) {
   (void)state;
-  const char *const text = FENCED("tell node.release(key)\n")
-      "scenario calm { latency 0s..inf\n rounds 2 }\n"
-      "scenario lost { latency 0s..inf\n rounds 1\n 1 lost }\n"
-      "scenario pause { latency 0s..inf\n rounds 1\n 1 pause of client for 0s..inf }\n"
-      "scenario crash { latency 0s..inf\n rounds 1\n 1 crash of client, back after 0s..inf }\n"
-      "scenario amnesia { latency 0s..inf\n rounds 2\n 1 crash of node losing memory, back after 0s..inf }\n";
+  const char *const text = FENCED(
+      "tell node.release(key)\n") "scenario calm { latency 0s..inf\n rounds 2 }\n"
+                                  "scenario lost { latency 0s..inf\n rounds 1\n 1 lost }\n"
+                                  "scenario pause { latency 0s..inf\n rounds 1\n 1 pause of client for 0s..inf }\n"
+                                  "scenario crash { latency 0s..inf\n rounds 1\n 1 crash of client, back after 0s..inf }\n"
+                                  "scenario amnesia { latency 0s..inf\n rounds 2\n 1 crash of node losing memory, back after 0s..inf }\n";
   uint64_t never = UINT64_C(1) << PROPERTY_COUNT;
   assert_true(compare(text, "calm", NULL, 2).violated == never);
   assert_true(compare(text, "lost", NULL, 2).violated == (never | bit_of("deadlock")));
@@ -267,15 +271,14 @@ static void test_three_clients_that_look_before_they_write(void **state) {
 
 static void test_clients_of_two_kinds_are_not_exchanged(void **state) {
   (void)state;
-  const char *const text =
-      "model m \"\"\nuse cell\nserver x : cell\n"
-      "client a[1] { loop { wait 0s..inf\n if ask x.get() == none { ask x.set(me) } } }\n"
-      "client b[1] { loop { ask x.clear()\n wait 0s..inf } }\n"
-      "scenario kinds { latency 0s..inf }\n";
+  const char *const text = "model m \"\"\nuse cell\nserver x : cell\n"
+                           "client a[1] { loop { wait 0s..inf\n if ask x.get() == none { ask x.set(me) } } }\n"
+                           "client b[1] { loop { ask x.clear()\n wait 0s..inf } }\n"
+                           "scenario kinds { latency 0s..inf }\n";
   compare(text, "kinds", NULL, 1);
 }
 
-/* --- the quorum lock, by hand --------------------------------------------------------------------------------------- */
+/* --- the quorum lock, by hand ------------------------------------------------------------------------------------- */
 
 #define SERVERS 3
 enum { NOT_BEGUN, IDLE, ASKING, INSIDE };

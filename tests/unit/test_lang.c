@@ -10,7 +10,8 @@
 #include "support/shipped.h"
 
 /* Small models: a head, variables of the client, its body. */
-#define HEAD "model small \"\"\nuse redis\nuse register\nparam ttl = 10s\nserver node[3] : redis\nserver store : register\n"
+#define HEAD \
+  "model small \"\"\nuse redis\nuse register\nparam ttl = 10s\nserver node[3] : redis\nserver store : register\n"
 #define CALM "scenario calm { latency 0ms..20ms }\n"
 
 static Shipped small(const char *client, const char *rest) {
@@ -164,7 +165,8 @@ static void test_a_setting_wins_over_the_declaration(void **state) {
 static void test_leaving_a_section_by_any_door_leaves_it(void **state) {
   (void)state;
   Shipped model = small("client { loop { wait 1s\n critical { if any(i in 0..1 : i == 2) { stop } wait 1s\n"
-                        " if ask store.read() == ok { break } if ask store.read() == ok { continue } } } }", "");
+                        " if ask store.read() == ok { break } if ask store.read() == ok { continue } } } }",
+                        "");
   assert_int_equal(count_ops(model.program, OP_ENTER), 1);
   assert_int_equal(count_ops(model.program, OP_LEAVE), 3);
   shipped_close(&model);
@@ -200,21 +202,23 @@ static void assert_code(const Program *program, Opcode op, const Opcode *expecte
   }
 }
 
-#define ASSERT_CODE(program, ...)                                                                                      \
-  do {                                                                                                                 \
-    static const Opcode expected[] = {__VA_ARGS__};                                                                    \
-    assert_code(program, expected[0], expected, G_N_ELEMENTS(expected));                                               \
+#define ASSERT_CODE(program, ...)                                        \
+  do {                                                                   \
+    static const Opcode expected[] = {__VA_ARGS__};                      \
+    assert_code(program, expected[0], expected, G_N_ELEMENTS(expected)); \
   } while (0)
 
 static void test_the_index_of_an_element_lies_on_top(void **state) {
   (void)state;
-  Shipped model = small("client[2] { var x[4] : 0..9 var s[node] : stamp var i : 0..3\n wait 1s\n x[i] += 1\n s[node[1]] = now\n"
-                        " if age(s[node[1]]) < 1s { wait 1s } }", "");
+  Shipped model =
+      small("client[2] { var x[4] : 0..9 var s[node] : stamp var i : 0..3\n wait 1s\n x[i] += 1\n s[node[1]] = now\n"
+            " if age(s[node[1]]) < 1s { wait 1s } }",
+            "");
   const Variable *x = &model.program->kinds[0].variables[0], *s = &model.program->kinds[0].variables[1];
   assert_true(x->extent.is_array && x->extent.sort == SORT_INT && x->extent.count == 4);
   assert_true(s->extent.is_array && s->extent.sort == SORT_SERVER && s->extent.count == 3 && s->extent.first == 0);
-  ASSERT_CODE(model.program, OP_LOAD, OP_LOAD, OP_PUSH, OP_ADD, OP_LOAD, OP_STORE, OP_PAUSE_POINT, OP_PUSH, OP_STAMP, OP_PAUSE_POINT,
-              OP_PUSH, OP_AGE_BELOW);
+  ASSERT_CODE(model.program, OP_LOAD, OP_LOAD, OP_PUSH, OP_ADD, OP_LOAD, OP_STORE, OP_PAUSE_POINT, OP_PUSH, OP_STAMP,
+              OP_PAUSE_POINT, OP_PUSH, OP_AGE_BELOW);
   assert_true(model.program->code[find_op(model.program, OP_STORE, 0)].is_indexed);
   assert_false(model.program->code[find_op(model.program, OP_LOAD, 0)].is_indexed);
   assert_true(model.program->code[find_op(model.program, OP_LOAD, 1)].is_indexed);
@@ -223,7 +227,8 @@ static void test_the_index_of_an_element_lies_on_top(void **state) {
 
 static void test_a_stored_element_does_not_end_the_life_of_the_array(void **state) {
   (void)state;
-  Shipped model = small("client { var x[4] : 0..9 var y : 0..9\n wait 1s\n x[1] = 2\n y = 1\n wait 1s until x[2] == y }", "");
+  Shipped model =
+      small("client { var x[4] : 0..9 var y : 0..9\n wait 1s\n x[1] = 2\n y = 1\n wait 1s until x[2] == y }", "");
   const ClientKind *kind = &model.program->kinds[0];
   assert_int_equal(kind->live_before[find_op(model.program, OP_WAIT, 0)], variable_bit(kind, "x"));
   shipped_close(&model);
@@ -231,8 +236,10 @@ static void test_a_stored_element_does_not_end_the_life_of_the_array(void **stat
 
 static void test_each_task_has_its_entry_and_hears_of_the_others(void **state) {
   (void)state;
-  Shipped model = small("client { var a : bool var b : bool\n task work { wait 1s\n a = true\n wait 2s\n critical { wait 3s } }\n"
-                        " task watch { wait 4s until a\n b = true\n repeat 2 { wait 1s } stop } }", "");
+  Shipped model =
+      small("client { var a : bool var b : bool\n task work { wait 1s\n a = true\n wait 2s\n critical { wait 3s } }\n"
+            " task watch { wait 4s until a\n b = true\n repeat 2 { wait 1s } stop } }",
+            "");
   const ClientKind *kind = &model.program->kinds[0];
   assert_int_equal(kind->task_count, 2);
   assert_string_equal(kind->tasks[1].name, "watch");
@@ -245,15 +252,17 @@ static void test_each_task_has_its_entry_and_hears_of_the_others(void **state) {
   shipped_close(&model);
 }
 
-#define SIGNALS                                                                                                        \
-  "server desk[2] : desk\nservice desk { var who : client? var at : stamp\n"                                           \
-  " on come(t) when who == none keep { who = caller; at = now; tell who.called(t, at); tell all peers.seen(t) }\n"     \
+#define SIGNALS                                                                                                    \
+  "server desk[2] : desk\nservice desk { var who : client? var at : stamp\n"                                       \
+  " on come(t) when who == none keep { who = caller; at = now; tell who.called(t, at); tell all peers.seen(t) }\n" \
   " on seen(t) { } on go() { who = none } on lost(c) { if who == c { who = none } } }\n"
 
 static void test_notices_know_their_arguments_from_the_servers(void **state) {
   (void)state;
-  Shipped model = small("client[2] { var t : token var at : stamp var done : bool\n on called(x, y) { t = x; at = y; done = true }\n"
-                        " t = fresh\n wait 1s until done\n ask desk[0].come(t) }", SIGNALS);
+  Shipped model = small(
+      "client[2] { var t : token var at : stamp var done : bool\n on called(x, y) { t = x; at = y; done = true }\n"
+      " t = fresh\n wait 1s until done\n ask desk[0].come(t) }",
+      SIGNALS);
   const Program *program = model.program;
   const ClientKind *kind = &program->kinds[0];
   assert_int_equal(program->notice_count, 1);
@@ -272,7 +281,8 @@ static void test_notices_know_their_arguments_from_the_servers(void **state) {
 static void test_a_guard_is_a_block_before_its_handler(void **state) {
   (void)state;
   Shipped model = small("client[2] { var t : token var done : bool\n on called(x, y) { done = true }\n t = fresh\n"
-                        " ask desk[0].come(t) }", SIGNALS);
+                        " ask desk[0].come(t) }",
+                        SIGNALS);
   const Handler *come = find_handler(model.program, 0, "come");
   assert_true(come->keeps && come->guard != NO_INDEX && come->guard < come->entry);
   assert_int_equal(model.program->code[come->entry - 1].op, OP_RETURN);
@@ -283,7 +293,8 @@ static void test_a_guard_is_a_block_before_its_handler(void **state) {
 static void test_a_parallel_ask_pushes_the_first_server_and_its_number(void **state) {
   (void)state;
   Shipped model = small("client[2] { var key : token var k : 0..3\n key = fresh\n wait 1s\n"
-                        " k = ask all node.set_nx(key, ttl) within 50ms count ok until 2\n if k >= 2 { wait 1s } }", "");
+                        " k = ask all node.set_nx(key, ttl) within 50ms count ok until 2\n if k >= 2 { wait 1s } }",
+                        "");
   const Program *program = model.program;
   ASSERT_CODE(program, OP_PAUSE_POINT, OP_PUSH, OP_LOAD, OP_PUSH, OP_ASK_ALL, OP_REPLY_VALUE, OP_STORE);
   const Parallel *parallel = &program->parallels[0];
@@ -335,7 +346,8 @@ static void test_a_list_is_a_table_of_first_servers(void **state) {
 static void test_a_section_says_what_it_holds_and_for_how_many(void **state) {
   (void)state;
   Shipped model = small("client { var t : ticket var i : 0..3\n wait 1s\n critical of i permit 3 fence t { wait 1s }\n"
-                        " critical of i shared { wait 1s } }", "");
+                        " critical of i shared { wait 1s } }",
+                        "");
   const Critical *first = &model.program->criticals[0], *second = &model.program->criticals[1];
   assert_true(first->has_resource && first->has_fence && !first->is_shared && first->permits == 3);
   assert_true(second->has_resource && !second->has_fence && second->is_shared && second->permits == 1);
@@ -347,8 +359,10 @@ static void test_a_section_says_what_it_holds_and_for_how_many(void **state) {
 
 static void test_choices_and_picks(void **state) {
   (void)state;
-  Shipped model = small("client[2] { var x : 0..9\n wait 1s\n choose { x = 1 } or { x = 2 } or { x = 3 }\n pick y in 4..6\n"
-                        " pick n in node\n ask n.put(x + y)\n }", "script redis.put(v) { choose { reply v } or { reply nil } }");
+  Shipped model =
+      small("client[2] { var x : 0..9\n wait 1s\n choose { x = 1 } or { x = 2 } or { x = 3 }\n pick y in 4..6\n"
+            " pick n in node\n ask n.put(x + y)\n }",
+            "script redis.put(v) { choose { reply v } or { reply nil } }");
   const Program *program = model.program;
   assert_int_equal(count_ops(program, OP_CHOOSE), 4);
   assert_int_equal(program->code[find_op(program, OP_CHOOSE, 0)].index, 3);
@@ -367,10 +381,12 @@ static void test_ghosts_belong_to_a_process_of_their_own(void **state) {
                         "never \"many\" { g > 8 or any(c in client : age(last[c]) < 1s) }");
   const Program *program = model.program;
   assert_int_equal(program->ghost_count, 2);
-  ASSERT_CODE(program, OP_NOW, OP_ME, OP_STORE_GHOST, OP_LOAD_OF, OP_PUSH, OP_LT, OP_JUMP_UNLESS, OP_LOAD_OF, OP_PUSH, OP_ADD,
-              OP_STORE_GHOST, OP_LOAD_OF, OP_PUSH, OP_LT, OP_ASSERT);
-  assert_int_equal(program->code[find_op(program, OP_LOAD_OF, 0)].operand, program->client_count + program->server_count);
-  assert_int_equal(program->code[find_op(program, OP_AGE_BELOW_OF, 0)].count, program->client_count + program->server_count);
+  ASSERT_CODE(program, OP_NOW, OP_ME, OP_STORE_GHOST, OP_LOAD_OF, OP_PUSH, OP_LT, OP_JUMP_UNLESS, OP_LOAD_OF, OP_PUSH,
+              OP_ADD, OP_STORE_GHOST, OP_LOAD_OF, OP_PUSH, OP_LT, OP_ASSERT);
+  assert_int_equal(program->code[find_op(program, OP_LOAD_OF, 0)].operand,
+                   program->client_count + program->server_count);
+  assert_int_equal(program->code[find_op(program, OP_AGE_BELOW_OF, 0)].count,
+                   program->client_count + program->server_count);
   assert_string_equal(program->assertions[0].text, "few");
   assert_true(program->clients_symmetric[0]);
   shipped_close(&model);
@@ -378,8 +394,9 @@ static void test_ghosts_belong_to_a_process_of_their_own(void **state) {
 
 static void test_a_loop_in_a_handler_is_copied(void **state) {
   (void)state;
-  Shipped model = small("client { ask node[0].clear() }",
-                        "script redis.clear() { for i in 0..2 { if i == 1 { continue } fence = next fence } repeat 2 { owner = fresh } }");
+  Shipped model = small(
+      "client { ask node[0].clear() }",
+      "script redis.clear() { for i in 0..2 { if i == 1 { continue } fence = next fence } repeat 2 { owner = fresh } }");
   assert_int_equal(count_ops(model.program, OP_NEXT), 2);
   assert_int_equal(count_ops(model.program, OP_FRESH), 2);
   shipped_close(&model);
@@ -394,8 +411,9 @@ static void test_a_round_may_wait_in_a_parallel_ask(void **state) {
 
 static void test_calls_that_differ_make_a_parameter_dynamic(void **state) {
   (void)state;
-  Shipped model = small("client { var t : ticket\n var r : reply\n ask box.put(t)\n r = ask box.put(none)\n ask box.one(t) }",
-                        "server box : any_box service any_box { var v : reply on put(x) { v = x } on one(y) { reply y, y } }");
+  Shipped model =
+      small("client { var t : ticket\n var r : reply\n ask box.put(t)\n r = ask box.put(none)\n ask box.one(t) }",
+            "server box : any_box service any_box { var v : reply on put(x) { v = x } on one(y) { reply y, y } }");
   const Service *box = &model.program->services[0];
   assert_int_equal(box->handlers[0].param_sorts[0], SORT_REPLY);
   assert_int_equal(box->handlers[1].param_sorts[0], SORT_TICKET);
@@ -406,7 +424,8 @@ static void test_calls_that_differ_make_a_parameter_dynamic(void **state) {
 static void test_an_until_without_ages_is_a_block_of_its_own(void **state) {
   (void)state;
   Shipped model = small("client { var a : bool\n var b : 0..3\n var s : stamp\n s = now\n"
-                        " a = ask store.read() == ok\n wait 0s..9s until a and b > 1 or age(s) >= 3s\n stop }", "");
+                        " a = ask store.read() == ok\n wait 0s..9s until a and b > 1 or age(s) >= 3s\n stop }",
+                        "");
   const Wait *wait = &model.program->waits[0];
   const ClientKind *kind = &model.program->kinds[0];
   assert_int_equal(wait->age_count, 1);
@@ -452,14 +471,16 @@ static void test_a_client_that_is_named_breaks_the_symmetry(void **state) {
   Shipped model = small("client[2] { wait 1s\n if me == 0 { wait 1s } }", "");
   assert_false(model.program->clients_symmetric[0]);
   shipped_close(&model);
-  model = small("client[2] { var c : client?\n c = me\n if c == me { wait 1s } }", "never \"both\" { all(c in client : c.inside) }");
+  model = small("client[2] { var c : client?\n c = me\n if c == me { wait 1s } }",
+                "never \"both\" { all(c in client : c.inside) }");
   assert_true(model.program->clients_symmetric[0]);
   shipped_close(&model);
 }
 
 static void test_what_a_never_reads_is_always_live(void **state) {
   (void)state;
-  Shipped model = small("client[2] { var a : bool\n var b : bool\n wait 1s }", "never \"a\" { any(c in client : c.a) }");
+  Shipped model =
+      small("client[2] { var a : bool\n var b : bool\n wait 1s }", "never \"a\" { any(c in client : c.a) }");
   const ClientKind *kind = &model.program->kinds[0];
   assert_int_equal(kind->live_before[find_op(model.program, OP_WAIT, 0)], variable_bit(kind, "a"));
   shipped_close(&model);
@@ -475,7 +496,8 @@ static void test_clients_of_a_scenario_win_over_the_declaration(void **state) {
 
 static void test_the_listing_is_the_same_each_time(void **state) {
   (void)state;
-  Shipped first = shipped_open("broken/naked_del", "pause", NULL), second = shipped_open("broken/naked_del", "pause", NULL);
+  Shipped first = shipped_open("broken/naked_del", "pause", NULL),
+          second = shipped_open("broken/naked_del", "pause", NULL);
   g_autofree char *one = program_listing(first.program), *other = program_listing(second.program);
   assert_string_equal(one, other);
   assert_non_null(strstr(one, "age.below.of  client[1].since < 10s"));
@@ -483,8 +505,8 @@ static void test_the_listing_is_the_same_each_time(void **state) {
   shipped_close(&second);
 }
 
-/* The twin of the liveness analysis: a variable is live before an instruction if some walk from there reads it before it
- * writes it. One depth-first walk for each variable and place; until blocks count at their wait. */
+/* The twin of the liveness analysis: a variable is live before an instruction if some walk from there reads it before
+ * it writes it. One depth-first walk for each variable and place; until blocks count at their wait. */
 
 typedef struct Walk {
   const Program *program;
@@ -544,7 +566,8 @@ static int32_t compare_with_walks(const Program *program) {
 
 static void test_liveness_agrees_with_walking(void **state) {
   (void)state;
-  static const char *const models[] = {"redlock", "single_node", "fenced", "broken/fenced_write_only", "broken/redlock_no_validity"};
+  static const char *const models[] = {"redlock", "single_node", "fenced", "broken/fenced_write_only",
+                                       "broken/redlock_no_validity"};
   for (size_t i = 0; i < G_N_ELEMENTS(models); i++) {
     char **scenarios = shipped_scenarios(models[i]);
     Shipped model = shipped_open(models[i], scenarios[0], NULL);
@@ -556,9 +579,9 @@ static void test_liveness_agrees_with_walking(void **state) {
 
 /* Scenarios */
 
-#define SCENARIO_HEAD                                                                                                  \
-  "model small \"\"\nuse redis\nuse register\nparam ttl = 10s\nserver node[3] : redis\nserver store : register\n"        \
-  "client writer[2] { var key : token\n key = fresh\n pick n in node\n ask n.set_nx(key, ttl) }\n"                                \
+#define SCENARIO_HEAD                                                                                             \
+  "model small \"\"\nuse redis\nuse register\nparam ttl = 10s\nserver node[3] : redis\nserver store : register\n" \
+  "client writer[2] { var key : token\n key = fresh\n pick n in node\n ask n.set_nx(key, ttl) }\n"                \
   "client reader { var t : ticket\n critical fence t { ask store.read() } }\n"
 #define WRITERS UINT32_C(3)
 #define READER UINT32_C(4)
@@ -584,43 +607,64 @@ typedef struct FaultCase {
 #define NEVER_BACK .lo_us = DURATION_INFINITE, .hi_us = DURATION_INFINITE
 
 static const FaultCase fault_cases[] = {
-    {"1 late to node by 1s..2s", {FAULT_LATE, 1, .servers = NODES, .lo_us = 1000000, .hi_us = 2000000},
+    {"1 late to node by 1s..2s",
+     {FAULT_LATE, 1, .servers = NODES, .lo_us = 1000000, .hi_us = 2000000},
      "  1 late to node[0] node[1] node[2] by 1s..2s\n"},
     {"inf lost to store", {FAULT_LOST, COUNT_INFINITE, .servers = STORE, FOR_EVER}, "  inf lost to store\n"},
-    {"2 duplicated", {FAULT_DUPLICATED, 2, .servers = NODES | STORE, FOR_EVER},
+    {"2 duplicated",
+     {FAULT_DUPLICATED, 2, .servers = NODES | STORE, FOR_EVER},
      "  2 duplicated to node[0] node[1] node[2] store by 0s..inf\n"},
-    {"1 duplicated by 0s..5s to store", {FAULT_DUPLICATED, 1, .servers = STORE, .hi_us = 5000000},
+    {"1 duplicated by 0s..5s to store",
+     {FAULT_DUPLICATED, 1, .servers = STORE, .hi_us = 5000000},
      "  1 duplicated to store by 0s..5s\n"},
-    {"network unordered", {FAULT_UNORDERED, 1, .clients = WRITERS | READER, .servers = NODES | STORE, FOR_EVER},
+    {"network unordered",
+     {FAULT_UNORDERED, 1, .clients = WRITERS | READER, .servers = NODES | STORE, FOR_EVER},
      "  network unordered\n"},
-    {"1 pause of node[1..2] for 0s..inf", {FAULT_PAUSE, 1, .servers = 6, FOR_EVER}, "  1 pause of node[1] node[2] for 0s..inf\n"},
-    {"1 suspend of reader for 3s", {FAULT_SUSPEND, 1, .clients = READER, .lo_us = 3000000, .hi_us = 3000000},
+    {"1 pause of node[1..2] for 0s..inf",
+     {FAULT_PAUSE, 1, .servers = 6, FOR_EVER},
+     "  1 pause of node[1] node[2] for 0s..inf\n"},
+    {"1 suspend of reader for 3s",
+     {FAULT_SUSPEND, 1, .clients = READER, .lo_us = 3000000, .hi_us = 3000000},
      "  1 suspend of reader[0] for 3s..3s\n"},
-    {"2 step of writer by -1s", {FAULT_STEP, 2, .clients = WRITERS, FOR_EVER, .by_us = -1000000},
+    {"2 step of writer by -1s",
+     {FAULT_STEP, 2, .clients = WRITERS, FOR_EVER, .by_us = -1000000},
      "  2 step of writer[0] writer[1] by -1s\n"},
-    {"skew node by -1ms", {FAULT_SKEW, 1, .servers = NODES, FOR_EVER, .by_us = -1000},
+    {"skew node by -1ms",
+     {FAULT_SKEW, 1, .servers = NODES, FOR_EVER, .by_us = -1000},
      "  skew node[0] node[1] node[2] by -1ms\n"},
-    {"drift 1%", {FAULT_DRIFT, 1, .clients = WRITERS | READER, .servers = NODES | STORE, FOR_EVER, .drift_ppm = 10000},
+    {"drift 1%",
+     {FAULT_DRIFT, 1, .clients = WRITERS | READER, .servers = NODES | STORE, FOR_EVER, .drift_ppm = 10000},
      "  drift 10000ppm of writer[0] writer[1] reader[0] node[0] node[1] node[2] store\n"},
-    {"drift 0.5% of store", {FAULT_DRIFT, 1, .servers = STORE, FOR_EVER, .drift_ppm = 5000}, "  drift 5000ppm of store\n"},
-    {"drift 100ppm of client", {FAULT_DRIFT, 1, .clients = WRITERS | READER, FOR_EVER, .drift_ppm = 100},
+    {"drift 0.5% of store",
+     {FAULT_DRIFT, 1, .servers = STORE, FOR_EVER, .drift_ppm = 5000},
+     "  drift 5000ppm of store\n"},
+    {"drift 100ppm of client",
+     {FAULT_DRIFT, 1, .clients = WRITERS | READER, FOR_EVER, .drift_ppm = 100},
      "  drift 100ppm of writer[0] writer[1] reader[0]\n"},
-    {"1 crash of store losing memory", {FAULT_CRASH_SERVER, 1, .servers = STORE, NEVER_BACK},
+    {"1 crash of store losing memory",
+     {FAULT_CRASH_SERVER, 1, .servers = STORE, NEVER_BACK},
      "  1 crash of store losing memory, never back\n"},
     {"1 crash of store losing nothing, back after 1s..2s silent",
-     {FAULT_CRASH_SERVER, 1, .servers = STORE, .lo_us = 1000000, .hi_us = 2000000, .memory = MEMORY_KEPT, .is_silent = true},
+     {FAULT_CRASH_SERVER, 1, .servers = STORE, .lo_us = 1000000, .hi_us = 2000000, .memory = MEMORY_KEPT,
+      .is_silent = true},
      "  1 crash of store losing nothing, back after 1s..2s silent\n"},
     {"1 crash of store losing last ttl / 2, silent",
-     {FAULT_CRASH_SERVER, 1, .servers = STORE, NEVER_BACK, .memory = MEMORY_DURABLE, .durable_us = 5000000, .is_silent = true},
+     {FAULT_CRASH_SERVER, 1, .servers = STORE, NEVER_BACK, .memory = MEMORY_DURABLE, .durable_us = 5000000,
+      .is_silent = true},
      "  1 crash of store losing last 5s, never back silent\n"},
-    {"1 crash of writer, back after 0s, silent", {FAULT_CRASH_CLIENT, 1, .clients = WRITERS, .is_silent = true},
+    {"1 crash of writer, back after 0s, silent",
+     {FAULT_CRASH_CLIENT, 1, .clients = WRITERS, .is_silent = true},
      "  1 crash of writer[0] writer[1], back after 0s..0s silent\n"},
-    {"1 cut of writer from node for 0s..1s", {FAULT_CUT, 1, .clients = WRITERS, .servers = NODES, .hi_us = 1000000},
+    {"1 cut of writer from node for 0s..1s",
+     {FAULT_CUT, 1, .clients = WRITERS, .servers = NODES, .hi_us = 1000000},
      "  1 cut of writer[0] writer[1] from node[0] node[1] node[2] for 0s..1s\n"},
-    {"1 cut of store from client for 0s..inf", {FAULT_CUT, 1, .clients = WRITERS | READER, .servers = STORE, FOR_EVER},
+    {"1 cut of store from client for 0s..inf",
+     {FAULT_CUT, 1, .clients = WRITERS | READER, .servers = STORE, FOR_EVER},
      "  1 cut of writer[0] writer[1] reader[0] from store for 0s..inf\n"},
     {"down node[0]", {FAULT_DOWN, 1, .servers = 1, FOR_EVER}, "  down node[0]\n"},
-    {"down node silent", {FAULT_DOWN, 1, .servers = NODES, FOR_EVER, .is_silent = true}, "  down node[0] node[1] node[2] silent\n"},
+    {"down node silent",
+     {FAULT_DOWN, 1, .servers = NODES, FOR_EVER, .is_silent = true},
+     "  down node[0] node[1] node[2] silent\n"},
 };
 
 static void assert_fault(const Fault *found, const Fault *expected) {
@@ -661,8 +705,9 @@ static void test_faults_keep_the_order_of_their_lines(void **state) {
 
 static void test_a_trigger_calls_its_handler(void **state) {
   (void)state;
-  Shipped model = scenario_and("1 trigger of node.set_nx(none, 3s)\n1 trigger of box.put(nil, node[1])",
-                               "server box : words service words { var v : reply on put(x, y) { v = x } on get() { reply v } }");
+  Shipped model =
+      scenario_and("1 trigger of node.set_nx(none, 3s)\n1 trigger of box.put(nil, node[1])",
+                   "server box : words service words { var v : reply on put(x, y) { v = x } on get() { reply v } }");
   const Handler *handlers = model.program->services[1].handlers, *put = find_handler(model.program, 0, "put");
   const Fault *set = &model.program->faults[0], *word = &model.program->faults[1];
   assert_string_equal(handlers[set->handler].name, "set_nx");
@@ -672,7 +717,7 @@ static void test_a_trigger_calls_its_handler(void **state) {
   assert_int_equal(model.program->durations_us[set->args[1]], 3000000);
   assert_int_equal(handlers[set->handler].param_sorts[0], SORT_REPLY); /* a client passes a token */
   assert_int_equal(handlers[set->handler].param_sorts[1], SORT_DURATION);
-  assert_int_not_equal(put->entry, NO_INDEX);                       /* no client calls it */
+  assert_int_not_equal(put->entry, NO_INDEX); /* no client calls it */
   assert_int_equal(put->param_sorts[0], SORT_WORD);
   assert_string_equal(model.program->words[word->args[0]], "nil");
   assert_int_equal(word->arg_sorts[1], SORT_SERVER);
@@ -688,8 +733,10 @@ static void test_what_strikes_some_of_a_group_breaks_its_symmetry(void **state) 
     const char *line, *why;
     int32_t group;
   } cases[] = {
-      {"1 pause of node[0] for 1s", "node[0]", 0}, {"latency 0s..1s to node[1..2]", "node[1..2]", 0},
-      {"down node[2]", "node[2]", 0},              {"1 cut of client from node[0] for 1s", "node[0]", 0},
+      {"1 pause of node[0] for 1s", "node[0]", 0},
+      {"latency 0s..1s to node[1..2]", "node[1..2]", 0},
+      {"down node[2]", "node[2]", 0},
+      {"1 cut of client from node[0] for 1s", "node[0]", 0},
       {"1 trigger of node.set_nx(node[1], 1s)", "node[1]", 0},
   };
   for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -731,8 +778,9 @@ static void test_a_scenario_says_when_a_loss_is_noticed(void **state) {
 
 static void test_obtainable_is_claimed_by_kind_and_bound(void **state) {
   (void)state;
-  Shipped model = scenario("expect obtainable within 30s, obtainable by reader within 30s holds, obtainable by reader within 1s broken\n"
-                           "expect token_order holds");
+  Shipped model = scenario(
+      "expect obtainable within 30s, obtainable by reader within 30s holds, obtainable by reader within 1s broken\n"
+      "expect token_order holds");
   const Program *program = model.program;
   assert_int_equal(program->obtainable_count, 3);
   assert_int_equal(program->obtainables[0].kind, NO_INDEX);

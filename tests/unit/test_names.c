@@ -1,8 +1,9 @@
 /* Names without information: what a renumbering and a permutation keep, and what they forget. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 #include <glib.h>
 #include <string.h>
@@ -119,7 +120,8 @@ static void test_a_permutation_and_its_inverse_change_nothing(void **state) {
   (void)state;
   Fixture *fixture = open_fixture();
   static State there, back;
-  Permutation forth = {.to_client = {1, 2, 0}, .to_server = {0, 1}}, inverse = {.to_client = {2, 0, 1}, .to_server = {0, 1}};
+  Permutation forth = {.to_client = {1, 2, 0}, .to_server = {0, 1}},
+              inverse = {.to_client = {2, 0, 1}, .to_server = {0, 1}};
   *key_of(fixture, 0) = 1;
   *key_of(fixture, 1) = 2;
   *at_server(fixture, 0, SERVER_A) = 2;
@@ -127,11 +129,12 @@ static void test_a_permutation_and_its_inverse_change_nothing(void **state) {
   names_permute(fixture->world, &back, &there, &inverse);
   assert_int_equal(*world_client_variable(fixture->world, &there, 1, VARIABLE_KEY), 1);
   assert_int_equal(*world_client_variable(fixture->world, &there, 2, VARIABLE_KEY), 2);
-  assert_memory_equal(back.cells, fixture->state.cells, (size_t)state_cells(&fixture->world->layout, &back) * sizeof(Cell));
+  assert_memory_equal(back.cells, fixture->state.cells,
+                      (size_t)state_cells(&fixture->world->layout, &back) * sizeof(Cell));
   close_fixture(fixture);
 }
 
-/* --- on the states of runs ------------------------------------------------------------------------------------------- */
+/* --- on the states of runs ---------------------------------------------------------------------------------------- */
 
 static uint64_t seed = UINT64_C(0x9e3779b97f4a7c15);
 
@@ -206,7 +209,8 @@ static void test_the_representative_does_not_depend_on_who_is_who(void **state) 
   close_fixture(fixture);
 }
 
-/* Arrays over clients at clients and servers, locks in them, servers asked all at once, tasks: no order of any shows. */
+/* Arrays over clients at clients and servers, locks in them, servers asked all at once, tasks: no order of any shows.
+ */
 static const char arrays[] =
     "model m \"\"\nservice s { var owner[client] : token? = none lock  timer lease[client]\n"
     "on put(k) { owner[caller] = k  lease[caller] in 5s }\n on free(c) { owner[c] = none  lease[c] off }\n"
@@ -241,8 +245,10 @@ static void test_the_representative_does_not_depend_on_places_in_arrays(void **s
     Clocked *clocked = clocked_new(world, false);
     clocked_set_oracle(clocked, any_choice, NULL);
     for (int32_t step = 0; step < 60 && take_any(clocked); step++, looked_at++) {
-      assert_same_class(world, timed, clocked_state(clocked), &(Permutation){.to_client = {1, 2, 0}, .to_server = {0, 1}});
-      assert_same_class(world, timed, clocked_state(clocked), &(Permutation){.to_client = {0, 1, 2}, .to_server = {1, 0}});
+      assert_same_class(world, timed, clocked_state(clocked),
+                        &(Permutation){.to_client = {1, 2, 0}, .to_server = {0, 1}});
+      assert_same_class(world, timed, clocked_state(clocked),
+                        &(Permutation){.to_client = {0, 1, 2}, .to_server = {1, 0}});
     }
     clocked_free(clocked);
   }

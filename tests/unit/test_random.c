@@ -1,9 +1,10 @@
 /* Random search: what it must find, that it is the same with any number of threads, and that shrinking is worth its
  * name: no more faults than the cheapest run of the exhaustive search, and at most one and a half times its steps. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 #include <inttypes.h>
 #include <stdio.h>

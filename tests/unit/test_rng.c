@@ -1,8 +1,9 @@
 /* The random numbers: frozen vectors (from the reference implementations where there are any), ranges, streams. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 
 #include "base/rng.h"
@@ -21,10 +22,16 @@ static void test_splitmix64_is_the_published_one(void **state) {
 /* Published with rand_xoshiro, from Vigna's xoshiro256starstar.c. */
 static void test_xoshiro256_is_the_published_one(void **state) {
   (void)state;
-  static const uint64_t expected[] = {11520, 0, 1509978240, UINT64_C(1215971899390074240),
-                                      UINT64_C(1216172134540287360), UINT64_C(607988272756665600),
-                                      UINT64_C(16172922978634559625), UINT64_C(8476171486693032832),
-                                      UINT64_C(10595114339597558777), UINT64_C(2904607092377533576)};
+  static const uint64_t expected[] = {11520,
+                                      0,
+                                      1509978240,
+                                      UINT64_C(1215971899390074240),
+                                      UINT64_C(1216172134540287360),
+                                      UINT64_C(607988272756665600),
+                                      UINT64_C(16172922978634559625),
+                                      UINT64_C(8476171486693032832),
+                                      UINT64_C(10595114339597558777),
+                                      UINT64_C(2904607092377533576)};
   Rng rng = {{1, 2, 3, 4}};
   for (int i = 0; i < 10; i++) {
     assert_true(rng_next(&rng) == expected[i]);

@@ -1,9 +1,10 @@
-/* Simulation: the measured tables of the third seed document, the same figures with any number of threads, names that are
- * kept against names that are renumbered, and what distributions and faults do to a run. */
+/* Simulation: the measured tables of the third seed document, the same figures with any number of threads, names that
+ * are kept against names that are renumbered, and what distributions and faults do to a run. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +126,8 @@ typedef struct Heard {
 static void hear(void *user, const Step *step, const Event *event) {
   Heard *heard = user;
   (void)step;
-  uint64_t what = (uint64_t)event->kind << 32 | (uint64_t)(uint32_t)(event->process + 1) << 16 | (uint64_t)(uint32_t)(event->pc + 1);
+  uint64_t what = (uint64_t)event->kind << 32 | (uint64_t)(uint32_t)(event->process + 1) << 16 |
+                  (uint64_t)(uint32_t)(event->pc + 1);
   heard->hash = rng_mix(heard->hash ^ what);
   heard->entries += event->kind == EVENT_ENTER;
 }
@@ -179,8 +181,9 @@ static void test_kept_names_change_nothing_that_anybody_sees(void **state) {
       if (count == 0) {
         break;
       }
-      int64_t time_ns = queue[at].latest_ns == INT64_MAX ? queue[at].earliest_ns
-                                                          : rng_between(&rng, queue[at].earliest_ns, queue[at].latest_ns);
+      int64_t time_ns = queue[at].latest_ns == INT64_MAX
+                            ? queue[at].earliest_ns
+                            : rng_between(&rng, queue[at].earliest_ns, queue[at].latest_ns);
       assert_true(find_same(world, plain, &queue[at], kept, &same));
       assert_int_equal(same.latest_ns, queue[at].latest_ns);
       assert_true(clocked_step(plain, time_ns, &queue[at].action));

@@ -1,9 +1,10 @@
 /* Intervals against a known Bernoulli model and published values; percentiles against sorting; distributions against
  * their moments. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 #include <math.h>
 #include <stdlib.h>
@@ -39,7 +40,8 @@ static void test_intervals_cover_the_true_rate(void **state) {
  * binom.test. */
 static void test_intervals_are_those_of_clopper_and_pearson(void **state) {
   (void)state;
-  Interval none = interval_of_rate(0, 100, 0.95), all = interval_of_rate(100, 100, 0.95), some = interval_of_rate(8, 10, 0.95);
+  Interval none = interval_of_rate(0, 100, 0.95), all = interval_of_rate(100, 100, 0.95),
+           some = interval_of_rate(8, 10, 0.95);
   assert_true(none.low == 0 && fabs(none.high - (1 - pow(0.025, 0.01))) < 1e-9);
   assert_true(all.high == 1 && fabs(all.low - pow(0.025, 0.01)) < 1e-9);
   assert_true(fabs(some.low - 0.4439045) < 1e-6 && fabs(some.high - 0.9747893) < 1e-6);
@@ -97,9 +99,11 @@ static void test_distributions_have_their_moments(void **state) {
   assert_near(mean_of((Distribution){DISTRIBUTION_CONSTANT, 3 * ms, 0, NULL, 0}, &above, 3 * ms), 3 * ms, 0);
   assert_near(mean_of((Distribution){DISTRIBUTION_UNIFORM, ms, 5 * ms, NULL, 0}, &above, 2 * ms), 3 * ms, 0.02 * ms);
   assert_near(above, 0.75, 0.01);
-  assert_near(mean_of((Distribution){DISTRIBUTION_EXPONENTIAL, 10 * ms, 0, NULL, 0}, &above, 10 * ms), 10 * ms, 0.2 * ms);
+  assert_near(mean_of((Distribution){DISTRIBUTION_EXPONENTIAL, 10 * ms, 0, NULL, 0}, &above, 10 * ms), 10 * ms,
+              0.2 * ms);
   assert_near(above, exp(-1), 0.01);
-  assert_near(mean_of((Distribution){DISTRIBUTION_LOGNORMAL, ms, 0.5, NULL, 0}, &above, ms), ms * exp(0.125), 0.02 * ms);
+  assert_near(mean_of((Distribution){DISTRIBUTION_LOGNORMAL, ms, 0.5, NULL, 0}, &above, ms), ms * exp(0.125),
+              0.02 * ms);
   assert_near(above, 0.5, 0.01);
   mean_of((Distribution){DISTRIBUTION_PARETO, 50 * ms, 1.5, NULL, 0}, &above, 200 * ms);
   assert_near(above, pow(4, -1.5), 0.01);

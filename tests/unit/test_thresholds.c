@@ -7,10 +7,11 @@
  * each, the read 40 ms, the work 5 s, and the write 40 ms: 20 + 160 + 40 + 5,000 + 40 = 5,260 ms. It meets B if it is
  * held up for 10,000 - 5,260 = 4,740 ms; bounds are closed, so 4,739 ms are safe and 4,740 ms are not. A step of
  * node[0]'s clock brings B forward by as much as a pause brings A back: the same figure. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,10 @@
-/* What the semantics promise, on models of a few lines: each is judged by the whole way, search, confirmation and all. */
+/* What the semantics promise, on models of a few lines: each is judged by the whole way, search, confirmation and all.
+ */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,30 +65,33 @@ static void test_a_loop_of_asks_that_take_no_time_is_a_timelock(void **state) {
   JUDGE("model m \"\"\nuse cell\nserver x : cell\nclient[1] { var r : reply\n loop { r = ask x.get() } }\n"
         "scenario s \"\" { latency 0s..0s }\n",
         "timelock", "deadlock", "u");
-  JUDGE("model m \"\"\nuse cell\nserver x : cell\nclient[1] { var r : reply\n loop { r = ask x.get()\n wait 1s..1s } }\n"
-        "scenario s \"\" { latency 0s..0s }\n",
-        NULL, "deadlock", "p");
+  JUDGE(
+      "model m \"\"\nuse cell\nserver x : cell\nclient[1] { var r : reply\n loop { r = ask x.get()\n wait 1s..1s } }\n"
+      "scenario s \"\" { latency 0s..0s }\n",
+      NULL, "deadlock", "p");
 }
 
 /* Two clients that keep apart by time alone: the second may begin whenever it likes, so they meet. */
 static void test_an_instant_that_is_shared_counts_as_shared(void **state) {
   (void)state;
-  JUDGE("model m \"\"\nuse redis\nparam ttl = 10s\nserver node : redis\n"
-        "client[2] { var key : token\n key = fresh\n if ask node.set_nx(key, ttl) == ok { critical { wait 0s..10s } } }\n"
-        "scenario s \"\" { latency 0s..0s }\n",
-        NULL, "mutual_exclusion", "v");
-  JUDGE("model m \"\"\nuse redis\nparam ttl = 10s\nserver node : redis\n"
-        "client[2] { var key : token\n key = fresh\n if ask node.set_nx(key, ttl) == ok { critical { wait 0s..9999ms } } }\n"
-        "scenario s \"\" { latency 0s..0s }\n",
-        NULL, "mutual_exclusion", "p");
+  JUDGE(
+      "model m \"\"\nuse redis\nparam ttl = 10s\nserver node : redis\n"
+      "client[2] { var key : token\n key = fresh\n if ask node.set_nx(key, ttl) == ok { critical { wait 0s..10s } } }\n"
+      "scenario s \"\" { latency 0s..0s }\n",
+      NULL, "mutual_exclusion", "v");
+  JUDGE(
+      "model m \"\"\nuse redis\nparam ttl = 10s\nserver node : redis\n"
+      "client[2] { var key : token\n key = fresh\n if ask node.set_nx(key, ttl) == ok { critical { wait 0s..9999ms } } }\n"
+      "scenario s \"\" { latency 0s..0s }\n",
+      NULL, "mutual_exclusion", "p");
 }
 
 /* The clock of the one server jumps by 4 s: a key of 10 s lives for 6. */
 static void test_a_clock_step_brings_an_expiry_forward_by_its_length(void **state) {
   (void)state;
-#define STEPPED(work)                                                                                                  \
-  "model m \"\"\nuse redis\nparam ttl = 10s\nserver node : redis\n"                                                    \
-  "client[2] { var key : token\n key = fresh\n if ask node.set_nx(key, ttl) == ok { critical { wait 0s.." work        \
+#define STEPPED(work)                                                                                          \
+  "model m \"\"\nuse redis\nparam ttl = 10s\nserver node : redis\n"                                            \
+  "client[2] { var key : token\n key = fresh\n if ask node.set_nx(key, ttl) == ok { critical { wait 0s.." work \
   " } } }\nscenario s \"\" { latency 0s..0s\n 1 step of node by 4s }\n"
   JUDGE(STEPPED("5999ms"), NULL, "mutual_exclusion", "p");
   JUDGE(STEPPED("6s"), NULL, "mutual_exclusion", "v");
@@ -95,10 +100,10 @@ static void test_a_clock_step_brings_an_expiry_forward_by_its_length(void **stat
 /* `until` ends the wait at the very instant, and at once when it holds already. */
 static void test_a_wait_ends_as_soon_as_its_until_holds(void **state) {
   (void)state;
-#define UNTIL(bound)                                                                                                   \
-  "model m \"\"\nuse redis\nparam ttl = 10s\nserver node : redis\n"                                                    \
-  "client[2] { var key : token\n var since : stamp\n since = now\n key = fresh\n"                                     \
-  " if ask node.set_nx(key, ttl) == ok { critical { wait 0s..inf until age(since) >= " bound                          \
+#define UNTIL(bound)                                                                         \
+  "model m \"\"\nuse redis\nparam ttl = 10s\nserver node : redis\n"                          \
+  "client[2] { var key : token\n var since : stamp\n since = now\n key = fresh\n"            \
+  " if ask node.set_nx(key, ttl) == ok { critical { wait 0s..inf until age(since) >= " bound \
   " } } }\nscenario s \"\" { latency 0s..0s }\n"
   JUDGE(UNTIL("9s"), NULL, "mutual_exclusion", "p");
   JUDGE(UNTIL("10s"), NULL, "mutual_exclusion", "v");
@@ -135,17 +140,17 @@ static void test_a_never_tells_the_tokens_of_two_servers_apart(void **state) {
 static void test_a_task_that_pauses_behind_a_look_acts_on_what_it_saw(void **state) {
   (void)state;
   JUDGE("model m \"stale read of a shared variable by a paused task\"\n"
-          "service store { var bad : bool  var closed : bool\n"
-          " on close() { closed = true }\n"
-          " on write() { if closed { bad = true } } }\n"
-          "server x : store\n"
-          "client[1] {\n"
-          "  var held : bool = true\n"
-          "  task worker { wait 1s..1s  if held { tell x.write() } }\n"
-          "  task watchdog { wait 2s..2s  held = false  ask x.close() }\n"
-          "}\n"
-          "never \"bad\" { x.bad }\n"
-          "scenario s \"\" { latency 0s..0s  1 pause of client.worker for 0s..15s }\n",
+        "service store { var bad : bool  var closed : bool\n"
+        " on close() { closed = true }\n"
+        " on write() { if closed { bad = true } } }\n"
+        "server x : store\n"
+        "client[1] {\n"
+        "  var held : bool = true\n"
+        "  task worker { wait 1s..1s  if held { tell x.write() } }\n"
+        "  task watchdog { wait 2s..2s  held = false  ask x.close() }\n"
+        "}\n"
+        "never \"bad\" { x.bad }\n"
+        "scenario s \"\" { latency 0s..0s  1 pause of client.worker for 0s..15s }\n",
         NULL, "bad", "v");
 }
 
@@ -153,17 +158,17 @@ static void test_a_task_that_pauses_behind_a_look_acts_on_what_it_saw(void **sta
 static void test_a_wait_that_was_over_stays_over_while_its_task_pauses(void **state) {
   (void)state;
   JUDGE("model m \"wait until held, then the task sleeps\"\n"
-          "service store { var bad : bool  var closed : bool\n"
-          " on close() { closed = true }\n"
-          " on write() { if closed { bad = true } } }\n"
-          "server x : store\n"
-          "client[1] {\n"
-          "  var held : bool\n"
-          "  task worker { wait until held  tell x.write() }\n"
-          "  task watchdog { wait 1s..1s  held = true  wait 1s..1s  held = false  ask x.close() }\n"
-          "}\n"
-          "never \"bad\" { x.bad }\n"
-          "scenario s \"\" { latency 0s..0s  1 pause of client.worker for 0s..15s }\n",
+        "service store { var bad : bool  var closed : bool\n"
+        " on close() { closed = true }\n"
+        " on write() { if closed { bad = true } } }\n"
+        "server x : store\n"
+        "client[1] {\n"
+        "  var held : bool\n"
+        "  task worker { wait until held  tell x.write() }\n"
+        "  task watchdog { wait 1s..1s  held = true  wait 1s..1s  held = false  ask x.close() }\n"
+        "}\n"
+        "never \"bad\" { x.bad }\n"
+        "scenario s \"\" { latency 0s..0s  1 pause of client.worker for 0s..15s }\n",
         NULL, "bad", "v");
 }
 
@@ -171,15 +176,15 @@ static void test_a_wait_that_was_over_stays_over_while_its_task_pauses(void **st
 static void test_stop_gives_up_the_calls_of_other_tasks(void **state) {
   (void)state;
   JUDGE("model m \"stop while another task asks\"\n"
-          "use cell\n"
-          "server x : cell\n"
-          "client[1] {\n"
-          "  var r : reply\n"
-          "  task a { r = ask x.get()  critical { wait 1s } }\n"
-          "  task b { wait 100ms  stop }\n"
-          "}\n"
-          "never \"inside\" { any(c in client : c.inside) }\n"
-          "scenario s \"\" { latency 1s..1s }\n",
+        "use cell\n"
+        "server x : cell\n"
+        "client[1] {\n"
+        "  var r : reply\n"
+        "  task a { r = ask x.get()  critical { wait 1s } }\n"
+        "  task b { wait 100ms  stop }\n"
+        "}\n"
+        "never \"inside\" { any(c in client : c.inside) }\n"
+        "scenario s \"\" { latency 1s..1s }\n",
         NULL, "inside", "p");
 }
 
@@ -187,19 +192,19 @@ static void test_stop_gives_up_the_calls_of_other_tasks(void **state) {
 static void test_a_ghost_keeps_a_token_known(void **state) {
   (void)state;
   JUDGE("model m \"a token in a ghost alone\"\n"
-          "ghost var last : token?\n"
-          "ghost var doubles : 0..3\n"
-          "service s { \n"
-          " on put(k) { last = k }\n"
-          " on release(k) { if last == k { doubles += 1 } } }\n"
-          "server x : s\n"
-          "client[1] { var k : token\n"
-          " k = fresh\n"
-          " ask x.put(k)\n"
-          " tell x.release(k)\n"
-          " wait 5s..5s }\n"
-          "never \"two\" { doubles >= 1 }\n"
-          "scenario s \"\" { latency 0s..1s expect \"two\" broken }\n",
+        "ghost var last : token?\n"
+        "ghost var doubles : 0..3\n"
+        "service s { \n"
+        " on put(k) { last = k }\n"
+        " on release(k) { if last == k { doubles += 1 } } }\n"
+        "server x : s\n"
+        "client[1] { var k : token\n"
+        " k = fresh\n"
+        " ask x.put(k)\n"
+        " tell x.release(k)\n"
+        " wait 5s..5s }\n"
+        "never \"two\" { doubles >= 1 }\n"
+        "scenario s \"\" { latency 0s..1s expect \"two\" broken }\n",
         NULL, "two", "v");
 }
 
@@ -207,12 +212,12 @@ static void test_a_ghost_keeps_a_token_known(void **state) {
 static void test_cuts_change_places_with_their_servers(void **state) {
   (void)state;
   JUDGE("model m \"cuts and symmetric servers\"\n"
-          "service s { var n : bool  on put() { n = true } }\n"
-          "server node[2] : s\n"
-          "client[1] { var k : 0..2\n"
-          " k = ask all node.put() within 1s count ok }\n"
-          "never \"two\" { count(n in node : n.n) == 1 and client[0].k == 1 }\n"
-          "scenario s \"\" { latency 0s..0s  2 cut of client from node for 0s..5s }\n",
+        "service s { var n : bool  on put() { n = true } }\n"
+        "server node[2] : s\n"
+        "client[1] { var k : 0..2\n"
+        " k = ask all node.put() within 1s count ok }\n"
+        "never \"two\" { count(n in node : n.n) == 1 and client[0].k == 1 }\n"
+        "scenario s \"\" { latency 0s..0s  2 cut of client from node for 0s..5s }\n",
         NULL, "two", "v", "deadlock", "p");
 }
 
@@ -220,14 +225,14 @@ static void test_cuts_change_places_with_their_servers(void **state) {
 static void test_a_stamp_that_travels_meets_a_clock_that_is_off(void **state) {
   (void)state;
   JUDGE("model m \"a stamp variable as an argument\"\n"
-          "service s { var seen : stamp on wall  var old : bool\n"
-          " on put(t) { seen = t  if age(seen) >= 5s { old = true } } }\n"
-          "server x : s\n"
-          "client[1] { var t : stamp on wall\n"
-          " t = now\n"
-          " ask x.put(t) }\n"
-          "never \"old\" { x.old }\n"
-          "scenario s \"\" { latency 0s..1s  skew x by 10s }\n",
+        "service s { var seen : stamp on wall  var old : bool\n"
+        " on put(t) { seen = t  if age(seen) >= 5s { old = true } } }\n"
+        "server x : s\n"
+        "client[1] { var t : stamp on wall\n"
+        " t = now\n"
+        " ask x.put(t) }\n"
+        "never \"old\" { x.old }\n"
+        "scenario s \"\" { latency 0s..1s  skew x by 10s }\n",
         NULL, "old", "v");
 }
 
@@ -235,15 +240,15 @@ static void test_a_stamp_that_travels_meets_a_clock_that_is_off(void **state) {
 static void test_a_number_without_room_is_a_finding(void **state) {
   (void)state;
   JUDGE("model m \"a number larger than a message's field\"\n"
-          "service s { var big : bool\n"
-          " on put(v) { if v > 200 { big = true } } }\n"
-          "server x : s\n"
-          "client[1] { var a : 0..9\n"
-          " a = 9\n"
-          " ask x.put(a * 50)\n"
-          " wait 1s }\n"
-          "never \"big\" { x.big }\n"
-          "scenario s \"\" { latency 0s..1s }\n",
+        "service s { var big : bool\n"
+        " on put(v) { if v > 200 { big = true } } }\n"
+        "server x : s\n"
+        "client[1] { var a : 0..9\n"
+        " a = 9\n"
+        " ask x.put(a * 50)\n"
+        " wait 1s }\n"
+        "never \"big\" { x.big }\n"
+        "scenario s \"\" { latency 0s..1s }\n",
         "range", "big", "u");
 }
 
@@ -251,17 +256,17 @@ static void test_a_number_without_room_is_a_finding(void **state) {
 static void test_ghosts_of_lock_arrays_of_exchanged_servers(void **state) {
   (void)state;
   JUDGE("model m \"lock arrays over clients in symmetric servers\"\n"
-          "service s { var owner[client] : token? = none lock\n"
-          " on put(k) { owner[caller] = k }\n"
-          " on free(c) { owner[c] = none } }\n"
-          "server node[2] : s\n"
-          "client[2] { var k : token  var n : 0..2\n"
-          " k = fresh\n"
-          " n = ask all node.put(k) within 1s count ok\n"
-          " critical { wait 1s..2s }\n"
-          " pick c in client\n"
-          " n = ask all node.free(c) within 1s count ok }\n"
-          "scenario s \"\" { latency 0s..0s  1 lost to node }\n",
+        "service s { var owner[client] : token? = none lock\n"
+        " on put(k) { owner[caller] = k }\n"
+        " on free(c) { owner[c] = none } }\n"
+        "server node[2] : s\n"
+        "client[2] { var k : token  var n : 0..2\n"
+        " k = fresh\n"
+        " n = ask all node.put(k) within 1s count ok\n"
+        " critical { wait 1s..2s }\n"
+        " pick c in client\n"
+        " n = ask all node.free(c) within 1s count ok }\n"
+        "scenario s \"\" { latency 0s..0s  1 lost to node }\n",
         NULL, "owner_release", "v", "mutual_exclusion", "v");
 }
 
@@ -269,21 +274,21 @@ static void test_ghosts_of_lock_arrays_of_exchanged_servers(void **state) {
 static void test_a_loop_that_serves_one_client_before_the_other_tells_them_apart(void **state) {
   (void)state;
   JUDGE("model m \"messages to one server, in the order of the loop\"\n"
-          "service log { var first : client? = none\n"
-          " on put(c) { if first == none { first = c } }\n"
-          " on mine(c) { reply first == c } }\n"
-          "service s { var used : bool\n"
-          " on go() { if used { reply late }  used = true\n"
-          "  for c in client { tell book.put(c) }\n"
-          "  reply ok } }\n"
-          "server x : s\n"
-          "server book : log\n"
-          "client[2] { var r : reply  var mine : reply\n"
-          " r = ask x.go()\n"
-          " if r == ok { wait 5s  mine = ask book.mine(me) } }\n"
-          "never \"mine\" { any(c in client : c.mine == true) }\n"
-          "never \"not mine\" { any(c in client : c.mine == false) }\n"
-          "scenario s \"\" { latency 0s..1s }\n",
+        "service log { var first : client? = none\n"
+        " on put(c) { if first == none { first = c } }\n"
+        " on mine(c) { reply first == c } }\n"
+        "service s { var used : bool\n"
+        " on go() { if used { reply late }  used = true\n"
+        "  for c in client { tell book.put(c) }\n"
+        "  reply ok } }\n"
+        "server x : s\n"
+        "server book : log\n"
+        "client[2] { var r : reply  var mine : reply\n"
+        " r = ask x.go()\n"
+        " if r == ok { wait 5s  mine = ask book.mine(me) } }\n"
+        "never \"mine\" { any(c in client : c.mine == true) }\n"
+        "never \"not mine\" { any(c in client : c.mine == false) }\n"
+        "scenario s \"\" { latency 0s..1s }\n",
         "symmetry", "mine", "v", "not mine", "v");
 }
 
