@@ -23,6 +23,8 @@ Sources *sources_new(void);
 Sources *sources_share(Sources *sources);
 void sources_free(Sources *sources);
 uint32_t sources_count(const Sources *sources);
+/* The first file is the model, the others are what it uses. */
+#define SOURCES_MODEL 0u
 /* Takes a copy of the text; `name` is what diagnostics print ("models/mine.lk"). Returns the file's index. */
 uint32_t sources_add(Sources *sources, const char *name, const char *text, size_t text_bytes);
 const char *sources_name(const Sources *sources, uint32_t file);

@@ -14,7 +14,7 @@
 /* if x { votes } else { other } critical … done, and a service with a handler and a timer. */
 static const char text[] = "x votes other critical done handler expiry";
 
-enum { CODE = 8 };
+enum { CODE = 8, MODEL = SOURCES_MODEL, SERVICE };
 
 typedef struct Fixture {
   Program program;
@@ -27,10 +27,10 @@ typedef struct Fixture {
 
 static Span span_of(const char *word) {
   uint32_t begin = (uint32_t)(strstr(text, word) - text);
-  return (Span){.begin = begin, .end = begin + (uint32_t)strlen(word)};
+  return (Span){.file = MODEL, .begin = begin, .end = begin + (uint32_t)strlen(word)};
 }
 
-static void fixture_init(Fixture *fixture, Sources *sources) {
+static void fixture_init(Fixture *fixture, Sources *sources, uint32_t file) {
   *fixture = (Fixture){0};
   const Instr code[CODE] = {
       {.op = OP_JUMP_UNLESS, .operand = 3, .span = span_of("x")},
@@ -43,6 +43,9 @@ static void fixture_init(Fixture *fixture, Sources *sources) {
       {.op = OP_DONE, .span = span_of("expiry")},
   };
   memcpy(fixture->code, code, sizeof code);
+  for (int32_t pc = 0; pc < CODE; pc++) {
+    fixture->code[pc].span.file = file;
+  }
   fixture->kind = (ClientKind){.name = (char *)"client", .count = 2, .enters = true};
   fixture->handler = (Handler){.name = (char *)"release", .entry = 6, .span = span_of("handler")};
   fixture->timer = (Timer){.name = (char *)"expiry", .entry = 7, .span = span_of("expiry")};
@@ -58,14 +61,17 @@ static void fixture_init(Fixture *fixture, Sources *sources) {
                                .kind_count = 1,
                                .services = &fixture->service,
                                .service_count = 1};
+  fixture->handler.span.file = file;
+  fixture->timer.span.file = file;
 }
 
-/* The warnings after two scenarios that executed these instructions. */
-static GPtrArray *warnings_after(uint64_t first, uint64_t second) {
+/* The warnings after two scenarios that executed these instructions, which stand in the file. */
+static GPtrArray *warnings_after(uint32_t file, uint64_t first, uint64_t second) {
   Sources *sources = sources_new();
   sources_add(sources, "m.lk", text, strlen(text));
+  sources_add(sources, "redis.lk", text, strlen(text));
   Fixture fixture;
-  fixture_init(&fixture, sources);
+  fixture_init(&fixture, sources, file);
   uint64_t covered[] = {first, second};
   Verification verifications[] = {{.covered = &covered[0]}, {.covered = &covered[1]}};
   Outcome outcomes[] = {{.program = &fixture.program, .verification = &verifications[0]},
@@ -78,14 +84,18 @@ static GPtrArray *warnings_after(uint64_t first, uint64_t second) {
   return warnings;
 }
 
-static void check(uint64_t first, uint64_t second, guint count, const char *expected) {
-  g_autoptr(GPtrArray) warnings = warnings_after(first, second);
+static void check_in(uint32_t file, uint64_t first, uint64_t second, guint count, const char *expected) {
+  g_autoptr(GPtrArray) warnings = warnings_after(file, first, second);
   assert_int_equal(warnings->len, count);
   if (count) {
     const Warning *warning = warnings->pdata[0];
     g_autofree char *printed = g_strdup_printf("%u:%u: %s", warning->line, warning->column, warning->text);
     assert_string_equal(printed, expected);
   }
+}
+
+static void check(uint64_t first, uint64_t second, guint count, const char *expected) {
+  check_in(MODEL, first, second, count, expected);
 }
 
 static void test_what_all_scenarios_ran_together_is_no_warning(void **state) {
@@ -120,6 +130,13 @@ static void test_code_that_nothing_leads_to_is_no_warning(void **state) {
   check(0xdf, 0xdf, 0, NULL); /* `done` behind an endless section */
 }
 
+static void test_a_service_of_another_file_may_have_idle_parts(void **state) {
+  (void)state;
+  check_in(SERVICE, 0xf7, 0xf7, 0, NULL); /* a branch */
+  check_in(SERVICE, 0x7f, 0x7f, 0, NULL); /* a timer */
+  check_in(SERVICE, 0xbf, 0xbf, 1, "1:29: 'redis.release' is called, but never runs in any scenario");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_what_all_scenarios_ran_together_is_no_warning),
@@ -128,6 +145,7 @@ int main(void) {
       cmocka_unit_test(test_a_timer_that_never_fires_is_named),
       cmocka_unit_test(test_a_client_that_never_enters_is_named),
       cmocka_unit_test(test_code_that_nothing_leads_to_is_no_warning),
+      cmocka_unit_test(test_a_service_of_another_file_may_have_idle_parts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
