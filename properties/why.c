@@ -44,7 +44,7 @@ typedef struct Party {
   KeyList keys;                /* what it had got of the lock when it entered, still there or not */
 } Party;
 
-/* --- the row of events -------------------------------------------------------------------------------------------- */
+/* --- the row of events ------------------------------------------------------------------------------------------- */
 
 static const RunEvent *event_at(const Tale *tale, int32_t moment) {
   return tale->moments.items[moment].event;
@@ -143,8 +143,7 @@ static void follow_lock(Tale *tale, int32_t moment) {
   }
 }
 
-/* --- words
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- words ------------------------------------------------------------------------------------------------------- */
 
 static const char *keep(Tale *tale, char *text) {
   g_ptr_array_add(tale->scratch, text);
@@ -253,8 +252,7 @@ static const char *places(Tale *tale, const KeyList *keys) {
   return list(tale, names);
 }
 
-/* --- the lock
- * --------------------------------------------------------------------------------------------------------- */
+/* --- the lock ---------------------------------------------------------------------------------------------------- */
 
 static const Key *key_at(const Tale *tale, const KeyList *keys, uint32_t i) {
   return &tale->keys.items[keys->items[i]];
@@ -500,7 +498,7 @@ static const char *grant_note(Tale *tale, const KeyList *keys) {
   return "";
 }
 
-/* --- what a client knew and what held it up ----------------------------------------------------------------------- */
+/* --- what a client knew and what held it up ---------------------------------------------------------------------- */
 
 typedef struct Delay {
   int32_t pause, resume; /* a pause that matters; resume NONE: it lasts */
@@ -715,8 +713,7 @@ static int32_t last_answer(const Tale *tale, int32_t server, int32_t client, int
   return NONE;
 }
 
-/* --- two parties
- * ------------------------------------------------------------------------------------------------------ */
+/* --- two parties ------------------------------------------------------------------------------------------------- */
 
 static Party party_at_entry(Tale *tale, int32_t entry) {
   const RunEvent *event = event_at(tale, entry);
@@ -858,7 +855,7 @@ static int32_t trouble_since(const Tale *tale, const Party *stale, const Party *
   return first;
 }
 
-/* --- conclusions -------------------------------------------------------------------------------------------------- */
+/* --- conclusions ------------------------------------------------------------------------------------------------- */
 
 /* What failed, where a lock went before its time: what a client could not foresee. NULL: it did not. */
 static const char *unplanned_loss(Tale *tale, const Party *stale, const Key *key, Loss loss) {
@@ -896,7 +893,7 @@ static const char *stale_check(Tale *tale, const Party *stale, const Delay *dela
                length(tale, time_at(tale, act) - time_at(tale, delay->check)), deed);
 }
 
-/* --- mutual exclusion --------------------------------------------------------------------------------------------- */
+/* --- mutual exclusion -------------------------------------------------------------------------------------------- */
 
 static bool is_inside(const Tale *tale, int32_t entry) {
   int32_t lane = event_at(tale, entry)->lane;
@@ -1068,7 +1065,7 @@ static void explain_mutual_exclusion(Tale *tale) {
   vec_free(&entries);
 }
 
-/* --- fencing, lost_update ----------------------------------------------------------------------------------------- */
+/* --- fencing, lost_update ---------------------------------------------------------------------------------------- */
 
 static const char *token_of(const Tale *tale, const Party *party) {
   return party->entry != NONE ? event_at(tale, party->entry)->text : "";
@@ -1294,7 +1291,7 @@ static void explain_lost_update(Tale *tale) {
   party_clear(&other);
 }
 
-/* --- owner_release ------------------------------------------------------------------------------------------------ */
+/* --- owner_release ----------------------------------------------------------------------------------------------- */
 
 /* The key that goes at a moment; NULL: the run does not say who set it. */
 static const Key *key_gone_at(const Tale *tale, int32_t moment) {
@@ -1434,8 +1431,7 @@ static void explain_owner_release(Tale *tale) {
   tell_release(tale, &culprit, &owner, lock, frees);
 }
 
-/* --- deadlock
- * --------------------------------------------------------------------------------------------------------- */
+/* --- deadlock ---------------------------------------------------------------------------------------------------- */
 
 /* What has become of a request that has no reply. */
 static const char *fate_of_request(Tale *tale, int32_t send) {
@@ -1500,7 +1496,7 @@ static void explain_deadlock(Tale *tale) {
   g_string_free(text, TRUE);
 }
 
-/* --- what a model says must never be, and anything else ----------------------------------------------------------- */
+/* --- what a model says must never be, and anything else ---------------------------------------------------------- */
 
 /* What an event is in words; NULL for what says little. `rank` gets how much it says. */
 static const char *event_words(Tale *tale, int32_t moment, int *rank) {
@@ -1576,7 +1572,7 @@ static void explain_last_step(Tale *tale) {
                          insiders(tale, by_client && event->kind == RUN_ENTER ? event->lane : NONE));
 }
 
-/* --- token order, what is obtainable ------------------------------------------------------------------------------ */
+/* --- token order, what is obtainable ----------------------------------------------------------------------------- */
 
 /* The last entry has a fencing token; an earlier one had it, or a larger one. */
 static void explain_token_order(Tale *tale) {
@@ -1623,8 +1619,7 @@ static void explain_obtainable(Tale *tale, const char *property) {
                          when(tale, since), length(tale, end_ns), property);
 }
 
-/* --- the run
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- the run ----------------------------------------------------------------------------------------------------- */
 
 /* To ms, unless the whole run is shorter than that can show. */
 static int64_t digit_of(const Run *run) {

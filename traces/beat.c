@@ -91,7 +91,7 @@ static bool has_event(const RunStep *step, RunEventKind kind) {
   return false;
 }
 
-/* --- what has changed --------------------------------------------------------------------------------------------- */
+/* --- what has changed -------------------------------------------------------------------------------------------- */
 
 typedef struct Change {
   const RunEvent *first, *last;
@@ -250,7 +250,7 @@ static void write_changes(Teller *teller, Beat *beat) {
   beat->weight = MAX(beat->weight, beat->kind == BEAT_FIRE && frees ? WEIGHT_LOCK : weight);
 }
 
-/* --- the words of one event --------------------------------------------------------------------------------------- */
+/* --- the words of one event -------------------------------------------------------------------------------------- */
 
 /* The lane's last comparison, if nothing else of that lane lies between it and `step`: "its check age(since) < 9.9s:
  * yes". */
@@ -487,7 +487,7 @@ static void major_clause(const Teller *teller, GString *text, int32_t step, cons
   }
 }
 
-/* --- the words of one step ---------------------------------------------------------------------------------------- */
+/* --- the words of one step --------------------------------------------------------------------------------------- */
 
 /* A check that a pause at its heels repeats is told once. */
 static bool is_repeated_check(const RunStep *step, int32_t index) {
@@ -564,7 +564,7 @@ static const RunEvent *late_arrival(const RunStep *step) {
   return NULL;
 }
 
-/* --- rounds ------------------------------------------------------------------------------------------------------- */
+/* --- rounds ------------------------------------------------------------------------------------------------------ */
 
 /* Whose errand a step without a leading event is. */
 static int32_t errand_client(const Run *run, const RunStep *step) {
@@ -803,7 +803,7 @@ static void tell_round(Teller *teller, Beat *beat) {
   beat->weight = MAX(beat->weight, beat->has_lost ? WEIGHT_FAULT : round_weight(teller->run, beat));
 }
 
-/* --- timers that fire in a row ------------------------------------------------------------------------------------ */
+/* --- timers that fire in a row ----------------------------------------------------------------------------------- */
 
 static const RunEvent *fire_event(const RunStep *step) {
   size_t rank = 0;
@@ -848,7 +848,7 @@ static void tell_fire(Teller *teller, Beat *beat) {
   vec_free(&lanes);
 }
 
-/* --- beats -------------------------------------------------------------------------------------------------------- */
+/* --- beats ------------------------------------------------------------------------------------------------------- */
 
 static void mark_violation(const Teller *teller, Beat *beat) {
   int32_t step = teller->story->violation_step;

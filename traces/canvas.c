@@ -4,7 +4,7 @@
 
 #include "traces/palette.h"
 
-/* --- text --------------------------------------------------------------------------------------------------------- */
+/* --- text -------------------------------------------------------------------------------------------------------- */
 
 static bool is_xml_character(gunichar c) {
   return c >= 0x20 && c != 0x7F && c != 0xFFFE && c != 0xFFFF;
@@ -100,7 +100,7 @@ static void append_inches(GString *out, double points) {
   g_string_append(out, g_ascii_formatd(buffer, sizeof buffer, "%.3f", points / 72));
 }
 
-/* --- nodes -------------------------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------------------------- */
 
 static int32_t begin_node(Canvas *canvas, Point at) {
   GString *out = canvas->out;

@@ -48,7 +48,7 @@ static void append_sentence(GString *out, const char *colour, bool is_bold, cons
   g_string_append_printf(out, ".%s</font></td>\n", is_bold ? "</b>" : "");
 }
 
-/* --- header ------------------------------------------------------------------------------------------------------- */
+/* --- header ------------------------------------------------------------------------------------------------------ */
 
 static int32_t column_count(const Table *table) {
   return table->grid->column_count + COLUMN_BEFORE + 1;
@@ -134,7 +134,7 @@ static void append_header(Table *table) {
   g_string_free(indices, TRUE);
 }
 
-/* --- cells -------------------------------------------------------------------------------------------------------- */
+/* --- cells ------------------------------------------------------------------------------------------------------- */
 
 static bool same_cell(const GridCell *a, const GridCell *b) {
   return a->mark == MARK_NONE && b->mark == MARK_NONE && a->state == b->state && a->owner == b->owner &&
@@ -239,7 +239,7 @@ static void append_wide_cell(Table *table, uint32_t row, int32_t lane) {
   append_cell(table->out, attributes, ink, is_fatal, text ? text : "");
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- rows -------------------------------------------------------------------------------------------------------- */
 
 static void append_row(Table *table, uint32_t row, int32_t *number) {
   const GridRow *it = &table->grid->rows.items[row];

@@ -120,7 +120,7 @@ GridCell grid_cell(const Grid *grid, uint32_t row, int32_t lane) {
   return cell;
 }
 
-/* --- on a terminal ------------------------------------------------------------------------------------------------ */
+/* --- on a terminal ----------------------------------------------------------------------------------------------- */
 
 static char *cell_text(const Grid *grid, uint32_t row, int32_t lane) {
   static const char *const words[] = {"", "acquiring", "INSIDE", "INSIDE (!)", "paused", "down"};

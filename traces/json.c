@@ -62,7 +62,7 @@ static const Field run_strings[] = {
 #define FIELD(type, object, field) ((type *)(void *)((char *)(object) + (field)->offset))
 #define FIELD_CONST(type, object, field) ((const type *)(const void *)((const char *)(object) + (field)->offset))
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
+/* --- writing ----------------------------------------------------------------------------------------------------- */
 
 static void append_string(GString *out, const char *text) {
   g_autofree char *valid = g_utf8_make_valid(text ? text : "", -1);
@@ -229,7 +229,7 @@ char *trace_to_json(const Run *run, const TraceMeta *meta) {
   return g_string_free(out, FALSE);
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading ----------------------------------------------------------------------------------------------------- */
 
 enum { DEPTH_MAX = 16 };
 

@@ -62,7 +62,7 @@ typedef struct Picture {
   VEC(Rectangle) taken; /* places of words and badges on the lanes */
 } Picture;
 
-/* --- time to x ---------------------------------------------------------------------------------------------------- */
+/* --- time to x --------------------------------------------------------------------------------------------------- */
 
 /* log2(value) for value >= 1, straight between powers of two: exact arithmetic, the same on every machine. */
 static double log2_straight(double value) {
@@ -197,7 +197,7 @@ static void map_time(Picture *p) {
   }
 }
 
-/* --- lanes -------------------------------------------------------------------------------------------------------- */
+/* --- lanes ------------------------------------------------------------------------------------------------------- */
 
 static bool clock_steps(const Run *run, int32_t lane) {
   for (int32_t i = 0; i < run->step_count; i++) {
@@ -244,7 +244,7 @@ static double right_edge(const Picture *p) {
   return p->x[p->run->step_count];
 }
 
-/* --- places ------------------------------------------------------------------------------------------------------- */
+/* --- places ------------------------------------------------------------------------------------------------------ */
 
 static bool is_taken(const Picture *p, Rectangle r) {
   for (uint32_t i = 0; i < p->taken.count; i++) {
@@ -272,7 +272,7 @@ static Point take_place(Picture *p, const Point *places, size_t count, double wi
   return places[0];
 }
 
-/* --- paper and guides --------------------------------------------------------------------------------------------- */
+/* --- paper and guides -------------------------------------------------------------------------------------------- */
 
 static void paint_compressed(Picture *p) {
   canvas_section(&p->canvas, "paper: compressed time, and where too many are inside");
@@ -362,7 +362,7 @@ static void paint_guides(Picture *p) {
               (Stroke){.colour = PALETTE_GREY, .width = 1});
 }
 
-/* --- messages ----------------------------------------------------------------------------------------------------- */
+/* --- messages ---------------------------------------------------------------------------------------------------- */
 
 /* Where a message meets a lane: at the edge of its bars; on the lifeline of a resource. */
 static double lane_edge(const Picture *p, int32_t lane, int32_t other) {
@@ -475,7 +475,7 @@ static void write_late_messages(Picture *p) {
   }
 }
 
-/* --- bars --------------------------------------------------------------------------------------------------------- */
+/* --- bars -------------------------------------------------------------------------------------------------------- */
 
 /* The longest of the texts that fits. */
 static const char *fitting(const char *const *texts, double width, double size, bool is_bold) {
@@ -598,7 +598,7 @@ static void write_pauses(Picture *p) {
   }
 }
 
-/* --- clocks ------------------------------------------------------------------------------------------------------- */
+/* --- clocks ------------------------------------------------------------------------------------------------------ */
 
 static void paint_clock_step(Picture *p, int32_t step, const RunEvent *event) {
   g_autofree char *size = story_duration_text(event->duration_ns);
@@ -652,7 +652,7 @@ static void paint_clocks(Picture *p) {
   }
 }
 
-/* --- effects on resources ----------------------------------------------------------------------------------------- */
+/* --- effects on resources ---------------------------------------------------------------------------------------- */
 
 static bool is_told(const Picture *p, int32_t step) {
   for (int32_t i = 0; i < p->chosen_count; i++) {
@@ -716,7 +716,7 @@ static void paint_effects(Picture *p) {
   }
 }
 
-/* --- words -------------------------------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------------------------- */
 
 static void write_lanes(Picture *p) {
   canvas_section(&p->canvas, "words, always last");
@@ -818,7 +818,7 @@ static void paint_badges(Picture *p) {
   }
 }
 
-/* --- sentences ---------------------------------------------------------------------------------------------------- */
+/* --- sentences --------------------------------------------------------------------------------------------------- */
 
 typedef struct Column {
   double left, y;

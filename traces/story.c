@@ -37,7 +37,7 @@ bool story_is_bottom(const RunLane *lane) {
   return !lane->is_client && lane->is_resource && !lane->has_lock;
 }
 
-/* --- tracks ------------------------------------------------------------------------------------------------------- */
+/* --- tracks ------------------------------------------------------------------------------------------------------ */
 
 /* From `step` on the track has this value. A second change in one step replaces the first. */
 static void track_set(StoryTrack *track, int32_t step, int32_t value, const char *text) {
@@ -120,7 +120,7 @@ LaneState story_state(const Story *story, int32_t lane, int32_t step) {
   return span ? (LaneState)span->value : LANE_IDLE;
 }
 
-/* --- states of lanes ---------------------------------------------------------------------------------------------- */
+/* --- states of lanes --------------------------------------------------------------------------------------------- */
 
 static void apply_to_facts(ClientFacts *facts, const RunEvent *event, int32_t step) {
   switch (event->kind) {
@@ -251,7 +251,7 @@ int32_t story_other_inside(const Story *story, int32_t lane, int32_t step, int32
   return found;
 }
 
-/* --- messages ----------------------------------------------------------------------------------------------------- */
+/* --- messages ---------------------------------------------------------------------------------------------------- */
 
 static StoryMessage *message_of(Story *story, int32_t id) {
   gpointer index = g_hash_table_lookup(story->message_by_id, GINT_TO_POINTER(id));
@@ -328,7 +328,7 @@ static void add_message_event(Story *story, int32_t step, const RunEvent *event)
   }
 }
 
-/* --- order and identity of lanes ---------------------------------------------------------------------------------- */
+/* --- order and identity of lanes --------------------------------------------------------------------------------- */
 
 static int32_t first_event(const Run *run, int32_t lane, RunEventKind kind) {
   for (int32_t i = 0; i < run->step_count; i++) {
@@ -424,7 +424,7 @@ void story_free(Story *story) {
   g_free(story);
 }
 
-/* --- words -------------------------------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------------------------- */
 
 /* "node[3]": the length of "node", and 3; false for a name without an index. */
 static bool split_name(const char *name, size_t *base_length, int64_t *index) {

@@ -43,7 +43,7 @@ typedef struct Fuzz {
   GPtrArray *fuzzings;
 } Fuzz;
 
-/* --- options ------------------------------------------------------------------------------------------------------ */
+/* --- options ----------------------------------------------------------------------------------------------------- */
 
 static char *strategies_help(void) {
   GString *text = g_string_new("Strategies (--strategy; without it each run has one of them in turn):");
@@ -151,7 +151,7 @@ static gboolean settle_output(Fuzz *fuzz, GError **error) {
   return TRUE;
 }
 
-/* --- results ------------------------------------------------------------------------------------------------------ */
+/* --- results ----------------------------------------------------------------------------------------------------- */
 
 static char *detail_text(const Fuzzing *fuzzing, const Claim *claim, int32_t index) {
   g_autofree char *runs = quantity_of(fuzzing->runs, "run");
@@ -294,7 +294,7 @@ static void print_all(const Fuzz *fuzz, const ModelFile *file) {
   printf("\nnot violated is not proved: see 'lockstep check'. Again: --seed %s\n", fuzz->seed_text);
 }
 
-/* --- the command -------------------------------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------------------------- */
 
 static gboolean fuzz_scenario(Fuzz *self, Program *program, GError **error) {
   if (!folder_begin(&self->folder, program->scenario, error)) {

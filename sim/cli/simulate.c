@@ -116,7 +116,7 @@ static gboolean settle(Simulate *simulate, GError **error) {
          (!o->pause || distribution_parse_every("pause", o->pause, &search->pause_every, &search->pause, error));
 }
 
-/* --- figures ------------------------------------------------------------------------------------------------------ */
+/* --- figures ----------------------------------------------------------------------------------------------------- */
 
 typedef struct Rate {
   const char *json, *text;
@@ -264,7 +264,7 @@ static void add_figures(JsonBuilder *builder, const World *world, const Simulati
   json_builder_end_object(builder);
 }
 
-/* --- the command -------------------------------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------------------------- */
 
 static gboolean simulate_scenario(Simulate *self, const ModelFile *file, int32_t scenario, JsonBuilder *builder,
                                   GError **error) {

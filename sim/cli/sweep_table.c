@@ -32,7 +32,7 @@ static void print_indented(const SweepTable *table, Ink ink, const char *text) {
   printf("    %s\n", inked);
 }
 
-/* --- what a document says ----------------------------------------------------------------------------------------- */
+/* --- what a document says ---------------------------------------------------------------------------------------- */
 
 /* "" for null. */
 static const char *string_of(JsonObject *object, const char *name) {
@@ -91,7 +91,7 @@ static Ink tally_ink(const Tally *tally) {
   return is_bad ? INK_BAD : is_open ? INK_OPEN : INK_GOOD;
 }
 
-/* --- one model ---------------------------------------------------------------------------------------------------- */
+/* --- one model --------------------------------------------------------------------------------------------------- */
 
 void sweep_table_head(const SweepTable *table) {
   const Cell cells[] = {{"model", INK_FAINT, -table->model_width},
@@ -174,7 +174,7 @@ Tally sweep_table_model(const SweepTable *table, JsonNode *document) {
   return sum;
 }
 
-/* --- all of them -------------------------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------------------------- */
 
 enum { FIGURE_COUNT = 7 };
 

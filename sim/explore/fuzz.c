@@ -8,7 +8,7 @@
 
 enum { NEARBY_RUNS = 4000 };
 
-/* --- findings ----------------------------------------------------------------------------------------------------- */
+/* --- findings ---------------------------------------------------------------------------------------------------- */
 
 static Finding finding_of(const Program *program, Problem problem) {
   static const struct {
@@ -40,7 +40,7 @@ static void list_findings(Verification *verification, const Program *program, co
   }
 }
 
-/* --- properties --------------------------------------------------------------------------------------------------- */
+/* --- properties -------------------------------------------------------------------------------------------------- */
 
 static bool is_about(const World *world, const Expectation *expected, int32_t property) {
   int32_t obtainable = property - (world_property_count(world) - world->program->obtainable_count);

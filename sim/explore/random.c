@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "properties/property.h"
 
-/* --- what a batch has seen ---------------------------------------------------------------------------------------- */
+/* --- what a batch has seen --------------------------------------------------------------------------------------- */
 
 enum { SEEN_BITS = 17, SEEN_SLOTS = 1 << SEEN_BITS };
 
@@ -34,7 +34,7 @@ static bool seen_add(SeenSet *seen, uint64_t hash) {
   return true;
 }
 
-/* --- the search --------------------------------------------------------------------------------------------------- */
+/* --- the search -------------------------------------------------------------------------------------------------- */
 
 typedef struct Batch {
   bool is_done;
@@ -78,7 +78,7 @@ static void hear(void *user, const Step *step, const Event *event) {
   worker->batch->entries += event->kind == EVENT_ENTER;
 }
 
-/* --- worlds ------------------------------------------------------------------------------------------------------- */
+/* --- worlds ------------------------------------------------------------------------------------------------------ */
 
 /* Clocks that the scenario leaves open get one of their extremes for a batch. */
 static void draw_clocks(const Program *program, uint64_t seed, Clocks *clocks) {
@@ -117,7 +117,7 @@ static void worker_enter_world(Worker *worker, const Clocks *clocks) {
   clocked_set_listener(worker->walk->clocked, hear, worker);
 }
 
-/* --- one run ------------------------------------------------------------------------------------------------------ */
+/* --- one run ----------------------------------------------------------------------------------------------------- */
 
 static void keep_find(Worker *worker, const Strategy *strategy, int32_t property, int64_t end_ns) {
   const Walk *walk = worker->walk;
@@ -211,7 +211,7 @@ static void run_once(Worker *worker, const Strategy *strategy, void *self, uint6
   }
 }
 
-/* --- batches ------------------------------------------------------------------------------------------------------ */
+/* --- batches ----------------------------------------------------------------------------------------------------- */
 
 /* Which strategy a run has: the portfolio's shares, in turn. */
 static int32_t strategy_of_run(const RandomOptions *options, uint64_t run) {
@@ -364,7 +364,7 @@ static void *work(void *data) {
   return NULL;
 }
 
-/* --- the result --------------------------------------------------------------------------------------------------- */
+/* --- the result -------------------------------------------------------------------------------------------------- */
 
 /* A search that was stopped counts what its batches had found by then. */
 static void gather(Search *search) {

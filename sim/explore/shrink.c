@@ -9,7 +9,7 @@ enum { ANSWERS_MAX = ACTION_CHOICES_MAX, CANDIDATES_MAX = 20000, PASSES_MAX = 6 
 /* Exact times take cubic time: together so many cubes of steps, some seconds. */
 #define SOLVER_WORK_MAX INT64_C(3000000000)
 
-/* --- moves -------------------------------------------------------------------------------------------------------- */
+/* --- moves ------------------------------------------------------------------------------------------------------- */
 
 typedef struct Answers {
   uint8_t items[ANSWERS_MAX];
@@ -64,7 +64,7 @@ typedef struct Shrinker {
   int32_t pause_begun;
 } Shrinker;
 
-/* --- choices, by kind --------------------------------------------------------------------------------------------- */
+/* --- choices, by kind -------------------------------------------------------------------------------------------- */
 
 static void append(Answers *answers, int32_t answer) {
   if (answers->count < ANSWERS_MAX) {
@@ -115,7 +115,7 @@ static void hear(void *user, const Step *step, const Event *event) {
   shrinker->pause_begun = event->kind == EVENT_PAUSE ? event->index + 1 : shrinker->pause_begun;
 }
 
-/* --- one move ----------------------------------------------------------------------------------------------------- */
+/* --- one move ---------------------------------------------------------------------------------------------------- */
 
 static void name_message(const World *world, State *state, Move *move) {
   const Cell *record = state_message(&world->layout, state, move->action.object);
@@ -187,7 +187,7 @@ static int32_t process_of(const Shrinker *shrinker, const Action *action) {
   return action->subject + (of_server ? shrinker->world->program->client_count : 0);
 }
 
-/* --- recording ---------------------------------------------------------------------------------------------------- */
+/* --- recording --------------------------------------------------------------------------------------------------- */
 
 static void record(Shrinker *shrinker, const Decision *decisions, int32_t count) {
   world_initial(shrinker->world, shrinker->state);
@@ -211,7 +211,7 @@ static void record(Shrinker *shrinker, const Decision *decisions, int32_t count)
   shrinker->records = false;
 }
 
-/* --- candidates --------------------------------------------------------------------------------------------------- */
+/* --- candidates -------------------------------------------------------------------------------------------------- */
 
 static bool shows(Shrinker *shrinker, const Step *step) {
   const World *world = shrinker->world;
@@ -304,7 +304,7 @@ static void trial_append(Shrinker *shrinker, const Move *move) {
   shrinker->trial.items[shrinker->trial.count++] = *move;
 }
 
-/* --- reductions --------------------------------------------------------------------------------------------------- */
+/* --- reductions -------------------------------------------------------------------------------------------------- */
 
 static bool without_range(Shrinker *shrinker, int32_t from, int32_t end) {
   shrinker->trial.count = 0;
@@ -594,7 +594,7 @@ static void reduce(Shrinker *shrinker) {
   }
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- the whole --------------------------------------------------------------------------------------------------- */
 
 static void *room(size_t count, size_t bytes) {
   void *memory = calloc(count + 2, bytes);

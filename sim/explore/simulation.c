@@ -59,7 +59,7 @@ typedef struct Simulator {
   bool looks_at_states;
 } Simulator;
 
-/* --- what is counted ---------------------------------------------------------------------------------------------- */
+/* --- what is counted --------------------------------------------------------------------------------------------- */
 
 static void close_attempt(Simulator *simulator, Attempt *attempt, bool entered) {
   Simulation *sum = simulator->sum;
@@ -122,7 +122,7 @@ static void count_violations(Simulator *simulator, uint64_t violated, uint64_t *
   }
 }
 
-/* --- when things happen ------------------------------------------------------------------------------------------- */
+/* --- when things happen ------------------------------------------------------------------------------------------ */
 
 static bool is_sampled_pause(const Simulator *simulator, const Thing *thing) {
   const World *world = simulator->world;
@@ -199,7 +199,7 @@ static bool find_next(Simulator *simulator, Action *action, int64_t *at_ns) {
   return first >= 0;
 }
 
-/* --- faults ------------------------------------------------------------------------------------------------------- */
+/* --- faults ------------------------------------------------------------------------------------------------------ */
 
 static bool strikes_messages(const Fault *fault) {
   return fault->kind == FAULT_LATE || fault->kind == FAULT_LOST || fault->kind == FAULT_DUPLICATED;
@@ -285,7 +285,7 @@ static int32_t choose(void *user, int32_t count, bool by_model) {
   return strikes;
 }
 
-/* --- one run ------------------------------------------------------------------------------------------------------ */
+/* --- one run ----------------------------------------------------------------------------------------------------- */
 
 static bool decide(Simulator *simulator, Action *action, int64_t *at_ns) {
   int64_t next_ns;
@@ -347,7 +347,7 @@ static void run_once(Simulator *simulator, uint64_t seed) {
   end_run(simulator, violated);
 }
 
-/* --- batches ------------------------------------------------------------------------------------------------------ */
+/* --- batches ----------------------------------------------------------------------------------------------------- */
 
 static void add(Simulation *to, const Simulation *from) {
   to->problem = to->cut_short == 0 ? from->problem : to->problem;
@@ -462,7 +462,7 @@ static void *work(void *data) {
   return NULL;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- the whole --------------------------------------------------------------------------------------------------- */
 
 static void make_room(Program *program, const SimulationOptions *options) {
   for (int32_t s = 0; options->latency.kind != DISTRIBUTION_NONE && s < program->server_count; s++) {

@@ -23,8 +23,7 @@ typedef struct Verifier {
   const char *incomplete_because;
 } Verifier;
 
-/* --- findings
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- findings ---------------------------------------------------------------------------------------------------- */
 
 static void add_finding(Verifier *verifier, const char *kind, Span span, char *text) {
   Finding finding = {.kind = g_strdup(kind), .text = text, .span = span};
@@ -95,8 +94,7 @@ static void report_asymmetry(Verifier *verifier) {
   }
 }
 
-/* --- properties
- * --------------------------------------------------------------------------------------------------------- */
+/* --- properties -------------------------------------------------------------------------------------------------- */
 
 static int32_t property_count(const Verifier *verifier) {
   return world_property_count(verifier->world);
@@ -323,8 +321,7 @@ static void decide_property(Verifier *verifier, int32_t property) {
   result->note = result->note != NULL ? result->note : g_strdup("");
 }
 
-/* --- the scenario
- * ------------------------------------------------------------------------------------------------------- */
+/* --- the scenario ------------------------------------------------------------------------------------------------ */
 
 static void run_exploration(Verifier *verifier) {
   static const char *const because[] = {[STOP_NOT] = "",

@@ -6,7 +6,7 @@
 
 #define NS_PER_US 1000
 
-/* --- the constants of a model ------------------------------------------------------------------------------------- */
+/* --- the constants of a model ------------------------------------------------------------------------------------ */
 
 static void add_constant(Walk *walk, int64_t us) {
   int64_t ns = us < INT64_MAX / (4 * NS_PER_US) ? us * NS_PER_US : 0;
@@ -41,7 +41,7 @@ static int64_t random_constant(Walk *walk) {
   return walk->constants_ns[rng_below(&walk->rng, (uint64_t)walk->constant_count)];
 }
 
-/* --- instants ----------------------------------------------------------------------------------------------------- */
+/* --- instants ---------------------------------------------------------------------------------------------------- */
 
 static int64_t clamped(int64_t instant, int64_t from, int64_t to) {
   return instant < from ? from : instant > to ? to : instant;
@@ -107,7 +107,7 @@ static int64_t plan(Walk *walk, const Due *due) {
   }
 }
 
-/* --- what is due -------------------------------------------------------------------------------------------------- */
+/* --- what is due ------------------------------------------------------------------------------------------------- */
 
 /* The same for as long as a thing is due, however the state around it changes: messages are known by their number. */
 static uint64_t key_of(const Walk *walk, const Due *due) {
@@ -189,7 +189,7 @@ static int32_t first_planned(Walk *walk, int64_t *at_ns) {
   return first;
 }
 
-/* --- faults ------------------------------------------------------------------------------------------------------- */
+/* --- faults ------------------------------------------------------------------------------------------------------ */
 
 /* Most faults do harm only while somebody relies on the lock. */
 static bool may_strike_now(const Walk *walk) {
@@ -216,7 +216,7 @@ void walk_vary(Walk *walk) {
   }
 }
 
-/* --- decisions ---------------------------------------------------------------------------------------------------- */
+/* --- decisions --------------------------------------------------------------------------------------------------- */
 
 bool walk_strike(Walk *walk, int64_t until_ns, Decision *decision) {
   if (walk->fault_count == 0 || !may_strike_now(walk) || !rng_one_in(&walk->rng, walk->temper.strike_one_in)) {

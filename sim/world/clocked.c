@@ -32,7 +32,7 @@ struct Clocked {
   char *refusal;
 };
 
-/* --- choices ------------------------------------------------------------------------------------------------------ */
+/* --- choices ----------------------------------------------------------------------------------------------------- */
 
 static void refuse(Clocked *clocked, const char *format, ...) G_GNUC_PRINTF(2, 3);
 static void refuse(Clocked *clocked, const char *format, ...) {
@@ -105,8 +105,7 @@ static int32_t clocked_next_ticket(Chooser *chooser, Cell before, Cell alive) {
   return answer;
 }
 
-/* --- real tickets
- * ----------------------------------------------------------------------------------------------------- */
+/* --- real tickets ------------------------------------------------------------------------------------------------ */
 
 /* A `next` has named its ticket. Its number is the successor of the old one, and must agree with hit or miss. */
 static void number_ticket(Clocked *clocked, const Event *event) {
@@ -145,8 +144,7 @@ static void clocked_log(void *user, const Step *step, const Event *event) {
   clocked->names_made += event->kind == EVENT_ATTEMPT || event->kind == EVENT_ENTER || event->kind == EVENT_FRESH;
 }
 
-/* --- what is due
- * ------------------------------------------------------------------------------------------------------- */
+/* --- what is due ------------------------------------------------------------------------------------------------- */
 
 static int64_t birth_ns(const Clocked *clocked, Cell age) {
   return age == 0 ? 0 : clocked->births_ns[age];
@@ -232,8 +230,7 @@ static bool is_allowed(Clocked *clocked, const Action *action) {
   return false;
 }
 
-/* --- steps
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- steps ------------------------------------------------------------------------------------------------------- */
 
 static void carry_names(Clocked *clocked, const Step *step, const Renaming *renaming) {
   int64_t births_ns[STATE_AGES_MAX + 2] = {0}, tickets[256] = {0};
@@ -342,8 +339,7 @@ uint64_t clocked_violated_now(Clocked *clocked) {
   return violated;
 }
 
-/* --- the rest
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- the rest ---------------------------------------------------------------------------------------------------- */
 
 Clocked *clocked_new(const World *world, bool records) {
   Clocked *clocked = calloc(1, sizeof *clocked);

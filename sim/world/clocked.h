@@ -44,7 +44,7 @@ typedef struct Due {
 } Due;
 int32_t clocked_queue(const Clocked *clocked, Due due[THINGS_MAX]);
 
-/* --- for random runs, which take only what is listed -------------------------------------------------------------- */
+/* --- for random runs, which take only what is listed ------------------------------------------------------------- */
 
 /* Takes an action that clocked_queue (at an instant of its window that no other one's end comes before) or step_faults
  * has listed: the same step, without looking again whether it is allowed. False: a finding of the model. */

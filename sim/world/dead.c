@@ -3,7 +3,7 @@
 #include "base/check.h"
 #include "world/names.h"
 
-/* --- what a handler can do with an orphan: an abstract run of its code -------------------------------------------- */
+/* --- what a handler can do with an orphan: an abstract run of its code ------------------------------------------- */
 
 typedef enum Guess { GUESS_UNKNOWN, GUESS_ORPHAN, GUESS_TRUE, GUESS_FALSE } Guess;
 
@@ -214,7 +214,7 @@ void dead_prepare(World *world) {
   }
 }
 
-/* --- which messages are dead -------------------------------------------------------------------------------------- */
+/* --- which messages are dead ------------------------------------------------------------------------------------- */
 
 /* Whether the token, which is argument `argument` of this message, can do nothing there. */
 static bool is_idle_there(const World *world, const Cell *record, int32_t argument) {
@@ -298,7 +298,7 @@ void dead_drop_messages(const World *world, State *state) {
   }
 }
 
-/* --- tokens and entries ------------------------------------------------------------------------------------------- */
+/* --- tokens and entries ------------------------------------------------------------------------------------------ */
 
 /* Whether any request to the server carries the token, to whatever effect. */
 static bool is_carried(const World *world, const State *state, int32_t server, Cell token) {

@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "world/step.h"
 
-/* --- who is under which fault ------------------------------------------------------------------------------------- */
+/* --- who is under which fault ------------------------------------------------------------------------------------ */
 
 static const Fault *fault_in(const World *world, Cell cell) {
   return cell ? &world->program->faults[cell - 1] : NULL;
@@ -37,7 +37,7 @@ static Cell new_age_for(Step *step, const Fault *fault) {
   return is_suspend || window_is_bounded(fault) ? step_new_age(step) : 0;
 }
 
-/* --- what may strike ---------------------------------------------------------------------------------------------- */
+/* --- what may strike --------------------------------------------------------------------------------------------- */
 
 static bool some_stamp_is_taken(const World *world, State *state, int32_t process) {
   const Program *program = world->program;
@@ -192,7 +192,7 @@ int32_t step_faults(const World *world, const State *state, Action actions[FAULT
   return count;
 }
 
-/* --- pauses ------------------------------------------------------------------------------------------------------- */
+/* --- pauses ------------------------------------------------------------------------------------------------------ */
 
 static void log_pause(Step *step, int32_t fault, int32_t pc) {
   Event event = step_event_of(step, EVENT_PAUSE);
@@ -421,7 +421,7 @@ void faults_resume(Step *step, const Action *action) {
   }
 }
 
-/* --- losses of connections ---------------------------------------------------------------------------------------- */
+/* --- losses of connections --------------------------------------------------------------------------------------- */
 
 static bool is_losing(const World *world, State *state, int32_t client, int32_t server) {
   for (int32_t m = 0; m < state->message_count; m++) {
@@ -505,7 +505,7 @@ void faults_join(Step *step, int32_t client, int32_t server) {
   }
 }
 
-/* --- crashes ------------------------------------------------------------------------------------------------------ */
+/* --- crashes ----------------------------------------------------------------------------------------------------- */
 
 static void crash_client(Step *step, int32_t client, int32_t fault) {
   const World *world = step->world;
@@ -623,7 +623,7 @@ void faults_restart(Step *step, int32_t process) {
   }
 }
 
-/* --- clock steps -------------------------------------------------------------------------------------------------- */
+/* --- clock steps ------------------------------------------------------------------------------------------------- */
 
 /* A durable copy says when by the wall clock, too: what is put back will be compared with it. */
 static void step_copied_timers(Step *step, int32_t server, int64_t by_us) {
@@ -719,7 +719,7 @@ void faults_clock_step(Step *step, int32_t process, int32_t fault) {
   }
 }
 
-/* --- triggers ----------------------------------------------------------------------------------------------------- */
+/* --- triggers ---------------------------------------------------------------------------------------------------- */
 
 void faults_trigger(Step *step, int32_t server, int32_t fault) {
   const Fault *what = &step->world->program->faults[fault];

@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 
-/* --- one walk over all names -------------------------------------------------------------------------------------- */
+/* --- one walk over all names ------------------------------------------------------------------------------------- */
 
 /* So that each visit becomes a loop of its own. */
 #define ALWAYS_INLINE __attribute__((always_inline))
@@ -47,7 +47,7 @@ static inline ALWAYS_INLINE void visit_names(const Layout *layout, State *state,
   visit_messages(layout, state, 0, state->message_count, visit, user);
 }
 
-/* --- messages ----------------------------------------------------------------------------------------------------- */
+/* --- messages ---------------------------------------------------------------------------------------------------- */
 
 /* Prompt ones have the order of their connection, those that travel alone none, those that wait that of their arrival.
  */
@@ -107,7 +107,7 @@ void names_sort_messages(const World *world, State *state) {
   sort_records(&world->layout, state, 0, state->message_count, by_stream, world);
 }
 
-/* --- renumbering -------------------------------------------------------------------------------------------------- */
+/* --- renumbering ------------------------------------------------------------------------------------------------- */
 
 typedef struct Numbering {
   Renaming *renaming;
@@ -292,7 +292,7 @@ void names_renumber(const World *world, State *state, Renaming *renaming) {
   state->age_count = renaming->age_count;
 }
 
-/* --- single names ------------------------------------------------------------------------------------------------- */
+/* --- single names ------------------------------------------------------------------------------------------------ */
 
 typedef struct Query {
   FieldSort sort;
@@ -347,7 +347,7 @@ Cell names_next_ticket(const World *world, const State *state, Cell ticket) {
   return query.found;
 }
 
-/* --- symmetry ----------------------------------------------------------------------------------------------------- */
+/* --- symmetry ---------------------------------------------------------------------------------------------------- */
 
 static void rename_process(void *user, FieldSort sort, Cell *cell) {
   const Permutation *permutation = user;

@@ -30,8 +30,7 @@ struct Recorder {
   } call[PROGRAM_CLIENTS_MAX][PROGRAM_TASKS_MAX]; /* the ask waited for */
 };
 
-/* --- words
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------------------------- */
 
 static const char *lane_name(const Recorder *recorder, int32_t lane) {
   return recorder->run->lanes[lane].name;
@@ -115,8 +114,7 @@ static char *source_text(const Recorder *recorder, int32_t pc) {
              : g_strdup_printf("%.*s…", (int)(g_utf8_offset_to_pointer(line, 59) - line), line);
 }
 
-/* --- events
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- events ------------------------------------------------------------------------------------------------------ */
 
 static RunEvent *add_event(Recorder *recorder, RunEventKind kind, int32_t lane, int32_t peer) {
   RunEvent event = {.kind = kind, .lane = lane, .peer = peer, .owner = -1};
@@ -354,8 +352,7 @@ void recorder_log(void *user, const Step *step, const Event *event) {
   }
 }
 
-/* --- the run
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- the run ----------------------------------------------------------------------------------------------------- */
 
 void recorder_begin_step(Recorder *recorder, int64_t time_ns, const Action *action) {
   recorder->now_ns = time_ns;

@@ -57,7 +57,7 @@ char *run_time_text(int64_t time_ns) {
   return text;
 }
 
-/* --- what the adversary spent ------------------------------------------------------------------------------------- */
+/* --- what the adversary spent ------------------------------------------------------------------------------------ */
 
 /* How long the pause that begins in this event lasts; -1 when the run ends before it. */
 static int64_t pause_length(const Run *run, int32_t from_step, int32_t lane) {

@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "world/dead.h"
 
-/* --- what can happen ---------------------------------------------------------------------------------------------- */
+/* --- what can happen --------------------------------------------------------------------------------------------- */
 
 typedef struct ThingList {
   Thing *things;
@@ -255,7 +255,7 @@ bool step_is_stuck(const World *world, const State *state) {
   return false;
 }
 
-/* --- taking a step ------------------------------------------------------------------------------------------------ */
+/* --- taking a step ----------------------------------------------------------------------------------------------- */
 
 void step_start(Step *step, const World *world, State *state, Chooser *chooser) {
   memset(step, 0, offsetof(Step, stack));

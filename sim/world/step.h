@@ -121,7 +121,7 @@ void step_settle_briefly(Step *step);
  * obtainable. Ages are compared through the chooser. */
 bool step_state_violates(Step *step, int32_t property);
 
-/* --- for the parts of a step: vm, faults -------------------------------------------------------------------------- */
+/* --- for the parts of a step: vm, faults ------------------------------------------------------------------------- */
 
 void step_event(Step *step, Event event);
 /* An Event with everything empty but its kind and the process that runs. */

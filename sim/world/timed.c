@@ -33,7 +33,7 @@ struct Timed {
   int32_t age_source[STATE_AGES_MAX + 1];
 };
 
-/* --- scripts ------------------------------------------------------------------------------------------------------ */
+/* --- scripts ----------------------------------------------------------------------------------------------------- */
 
 static int32_t script_answer(Script *script, uint64_t options) {
   if (script->position < script->count) {
@@ -95,7 +95,7 @@ static bool timed_compare(Chooser *chooser, Cell age, Reading bound, bool strict
   return answer == 0;
 }
 
-/* --- invariants and extrapolation --------------------------------------------------------------------------------- */
+/* --- invariants and extrapolation -------------------------------------------------------------------------------- */
 
 static bool has_invariant(const Thing *thing) {
   return thing->hi_us != DURATION_INFINITE && !thing->withheld && !thing->overdue && !thing->optional;
@@ -354,7 +354,7 @@ static void let_time_pass(const Timed *timed, State *state, Bound *zone) {
   extrapolate(timed, state, things, count, zone);
 }
 
-/* --- representatives ---------------------------------------------------------------------------------------------- */
+/* --- representatives --------------------------------------------------------------------------------------------- */
 
 /* Renames `state` (its names not yet renumbered) to its representative and packs it: the smallest key of its class.
  * Leaves the renamed state in timed->best; age_source[new] is the old age. */
@@ -423,7 +423,7 @@ static SystemState timed_representative(void *self, SystemState state) {
   return (SystemState){timed->represented_key, bytes, timed->represented, (uint32_t)(new_dim * new_dim)};
 }
 
-/* --- successors --------------------------------------------------------------------------------------------------- */
+/* --- successors -------------------------------------------------------------------------------------------------- */
 
 typedef struct Emission {
   bool canonical;
@@ -550,7 +550,7 @@ static void timed_initial(void *self, bool canonical, SuccessorSink sink, void *
   emit(timed, &(Action){0}, &step, &emission);
 }
 
-/* --- properties of states ----------------------------------------------------------------------------------------- */
+/* --- properties of states ---------------------------------------------------------------------------------------- */
 
 static bool may_violate(Timed *timed, int32_t property, const Bound *zone) {
   const World *world = timed->world;
@@ -605,7 +605,7 @@ static bool timed_may_delay(void *self, SystemState state) {
   return true;
 }
 
-/* --- zones -------------------------------------------------------------------------------------------------------- */
+/* --- zones ------------------------------------------------------------------------------------------------------- */
 
 static int zone_dim(SystemState state) {
   return packed_age_count(state.key) + 1;
@@ -640,7 +640,7 @@ System timed_system(Timed *timed, bool symmetric) {
                   .merge = timed_merge};
 }
 
-/* --- the unit of time --------------------------------------------------------------------------------------------- */
+/* --- the unit of time -------------------------------------------------------------------------------------------- */
 
 typedef struct Constants {
   int64_t divisor, largest;

@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "world/dead.h"
 
-/* --- the code as a graph: what may run after an instruction ------------------------------------------------------- */
+/* --- the code as a graph: what may run after an instruction ------------------------------------------------------ */
 
 static int32_t code_successors(const Instr *instr, int32_t pc, int32_t next[2]) {
   switch (instr->op) {
@@ -285,7 +285,7 @@ static void find_talk(World *world) {
   free(reachable);
 }
 
-/* --- the layout --------------------------------------------------------------------------------------------------- */
+/* --- the layout -------------------------------------------------------------------------------------------------- */
 
 /* What the scenario's faults can do to whom: bit sets of clients and of servers. */
 typedef struct Uses {
@@ -779,7 +779,7 @@ int32_t world_ghost(World *world, int32_t monitor, int32_t server, FieldSort sor
   return cell;
 }
 
-/* --- clocks ------------------------------------------------------------------------------------------------------- */
+/* --- clocks ------------------------------------------------------------------------------------------------------ */
 
 enum { MILLION = 1000000 };
 
@@ -863,7 +863,7 @@ Window world_suspend_window(const World *world, int32_t fault) {
   }
 }
 
-/* --- names of properties ------------------------------------------------------------------------------------------ */
+/* --- names of properties ----------------------------------------------------------------------------------------- */
 
 static char *obtainable_name(const Program *program, const Obtainable *obtainable) {
   g_autofree char *within = world_duration_text(obtainable->within_us);
@@ -908,8 +908,7 @@ char *world_duration_text(int64_t us) {
   return NULL;
 }
 
-/* --- worlds
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- worlds ------------------------------------------------------------------------------------------------------ */
 
 void world_ghost_array(World *world, int32_t cell, const Extent *extent) {
   note_array(world, extent, cell, 1);
@@ -985,7 +984,7 @@ void world_free(World *world) {
   free(world);
 }
 
-/* --- values and initial states ------------------------------------------------------------------------------------ */
+/* --- values and initial states ----------------------------------------------------------------------------------- */
 
 Value world_read(const Type *type, const Cell *cells) {
   switch (type->sort) {

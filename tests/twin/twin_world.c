@@ -19,7 +19,7 @@
 #include "support/shipped.h"
 #include "world/timed.h"
 
-/* --- the naive explorer ------------------------------------------------------------------------------------------- */
+/* --- the naive explorer ------------------------------------------------------------------------------------------ */
 
 typedef struct Naive {
   Chooser chooser; /* first */
@@ -139,7 +139,7 @@ static void naive_explore(Naive *naive) {
   }
 }
 
-/* --- the comparison ----------------------------------------------------------------------------------------------- */
+/* --- the comparison ---------------------------------------------------------------------------------------------- */
 
 static Exploration *explored(Timed *timed, System *system, bool exact, bool symmetric) {
   *system = timed_system(timed, symmetric);
@@ -220,7 +220,7 @@ static uint64_t bit_of(const char *property) {
   return 0;
 }
 
-/* --- models ------------------------------------------------------------------------------------------------------- */
+/* --- models ------------------------------------------------------------------------------------------------------ */
 
 #define LOCK_SERVICE                                                                                    \
   "service lock { var owner : token? = none lock\n var fence : ticket = 0\n"                            \
@@ -278,7 +278,7 @@ static void test_clients_of_two_kinds_are_not_exchanged(void **state) {
   compare(text, "kinds", NULL, 1);
 }
 
-/* --- the quorum lock, by hand ------------------------------------------------------------------------------------- */
+/* --- the quorum lock, by hand ------------------------------------------------------------------------------------ */
 
 #define SERVERS 3
 enum { NOT_BEGUN, IDLE, ASKING, INSIDE };

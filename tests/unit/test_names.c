@@ -134,7 +134,7 @@ static void test_a_permutation_and_its_inverse_change_nothing(void **state) {
   close_fixture(fixture);
 }
 
-/* --- on the states of runs ---------------------------------------------------------------------------------------- */
+/* --- on the states of runs --------------------------------------------------------------------------------------- */
 
 static uint64_t seed = UINT64_C(0x9e3779b97f4a7c15);
 

@@ -15,7 +15,7 @@
 #include "traces/json.h"
 #include "traces/render.h"
 
-/* --- a run, built by hand ----------------------------------------------------------------------------------------- */
+/* --- a run, built by hand ---------------------------------------------------------------------------------------- */
 
 #define MS 1000000LL
 #define SECOND 1000000000LL
@@ -155,7 +155,7 @@ static void because(Maker *m, const char *reason) {
   run->why[run->why_count++] = g_strdup(reason);
 }
 
-/* --- redlock ------------------------------------------------------------------------------------------------------ */
+/* --- redlock ----------------------------------------------------------------------------------------------------- */
 
 enum { A, B, NODE, STORE = NODE + 5 };
 
@@ -488,7 +488,7 @@ static Run *make_short_run(void) {
   return make_long(6);
 }
 
-/* --- golden files ------------------------------------------------------------------------------------------------- */
+/* --- golden files ------------------------------------------------------------------------------------------------ */
 
 static const struct {
   const char *name;
@@ -561,7 +561,7 @@ static void test_colour_changes_nothing_but_colour(void **state) {
   run_free(run);
 }
 
-/* --- beats -------------------------------------------------------------------------------------------------------- */
+/* --- beats ------------------------------------------------------------------------------------------------------- */
 
 static void assert_beats_cover(const Run *run, bool folded) {
   Story *story = story_new(run);
@@ -629,7 +629,7 @@ static void test_lanes_of_an_array_are_named_as_slices(void **state) {
   run_free(run);
 }
 
-/* --- pictures ----------------------------------------------------------------------------------------------------- */
+/* --- pictures ---------------------------------------------------------------------------------------------------- */
 
 static void test_a_long_run_says_what_is_not_shown(void **state) {
   (void)state;
@@ -731,7 +731,7 @@ static void test_formats_are_found_by_name(void **state) {
   assert_null(trace_format_find("gif"));
 }
 
-/* --- JSON --------------------------------------------------------------------------------------------------------- */
+/* --- JSON -------------------------------------------------------------------------------------------------------- */
 
 static void test_a_trace_survives_the_round_trip(void **state) {
   (void)state;

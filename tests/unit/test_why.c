@@ -10,8 +10,7 @@
 
 #include "properties/why.h"
 
-/* --- a run, built by hand
- * --------------------------------------------------------------------------------------------- */
+/* --- a run, built by hand ---------------------------------------------------------------------------------------- */
 
 #define MS INT64_C(1000000)
 
@@ -103,7 +102,7 @@ static void hear(Maker *m, int32_t client, int32_t server, const char *text) {
   arrive(m, client, server, m->next_message - 1, text);
 }
 
-/* --- redlock, or one Redis server --------------------------------------------------------------------------------- */
+/* --- redlock, or one Redis server -------------------------------------------------------------------------------- */
 
 enum { A, B, NODE, STORE = NODE + 5 };
 
@@ -189,7 +188,7 @@ static void resume_a(Maker *m, int64_t time_ms, int64_t since_ms) {
   add(m, RUN_RESUME, A, -1, "")->duration_ns = (time_ms - since_ms) * MS;
 }
 
-/* --- what is expected --------------------------------------------------------------------------------------------- */
+/* --- what is expected -------------------------------------------------------------------------------------------- */
 
 static void print_why(const Run *run) {
   print_message("  %s: %s.\n", run->property, run->property_sentence);
@@ -226,7 +225,7 @@ static void assert_explained(Maker *m, const char *property, const char *never, 
 
 #define REASONS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* --- mutual exclusion --------------------------------------------------------------------------------------------- */
+/* --- mutual exclusion -------------------------------------------------------------------------------------------- */
 
 static void test_a_pause_outlasts_the_lock(void **state) {
   (void)state;
@@ -551,7 +550,7 @@ static void test_more_than_two_are_inside(void **state) {
               "So A stayed inside for longer than its lock lasted"));
 }
 
-/* --- writes ------------------------------------------------------------------------------------------------------- */
+/* --- writes ------------------------------------------------------------------------------------------------------ */
 
 /* A reads and pauses; its lock expires; B enters, reads and writes; A goes on and writes. */
 static Maker make_stale_write(const char *a_token, const char *b_token, const char *read_a, const char *read_b,
@@ -859,7 +858,7 @@ static void test_a_write_on_its_way(void **state) {
               "fencing token that store checks on reads and writes would have stopped it"));
 }
 
-/* --- owner_release, deadlock, never ------------------------------------------------------------------------------- */
+/* --- owner_release, deadlock, never ------------------------------------------------------------------------------ */
 
 static void test_a_naked_del_after_the_expiry(void **state) {
   (void)state;
