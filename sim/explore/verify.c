@@ -188,8 +188,7 @@ static void decide_hit(Verifier *verifier, int32_t property) {
   witness_free(witness);
 }
 
-/* --- loose clocks
- * -------------------------------------------------------------------------------------------------------
+/* --- loose clocks -------------------------------------------------------------------------------------------------
  *
  * Bounds that are widened to all clocks that a scenario allows may prove and never convict. A violation is sought with
  * given clocks, the same for each kind or group, and suspends of given length: each choice is an exact model of its
