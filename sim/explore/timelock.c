@@ -7,9 +7,18 @@
 #include "base/vec.h"
 #include "explore/exhaustive.h"
 
+enum { EXPANSIONS_PER_TICK = 2048 };
+
 typedef struct Indices {
   VEC(uint32_t) list;
 } Indices;
+
+typedef struct Search {
+  const Exploration *exploration;
+  const TimelockOptions *options;
+  uint64_t expanded, next_tick; /* zones, of all components */
+  StopReason stopped;
+} Search;
 
 /* A zone that is being searched. */
 typedef struct Node {
@@ -21,16 +30,14 @@ typedef struct Node {
 
 /* One component. */
 typedef struct Confirmation {
-  const Exploration *exploration;
+  Search *search;
   const uint32_t *members; /* state indices */
   uint32_t member_count;
   Store finished; /* the states of the component, by number, with the zones that no endless run begins in */
   VEC(Node) stack;
-  VEC(int32_t) words;  /* of the stack */
-  VEC(int32_t) zone;   /* a copy of the one being expanded: the stack may move meanwhile */
-  VEC(uint32_t) tops;  /* per member its highest node on the path, or STORE_NONE */
-  uint32_t zone_count; /* that were put on the stack */
-  uint32_t zones_max;
+  VEC(int32_t) words; /* of the stack */
+  VEC(int32_t) zone;  /* a copy of the one being expanded: the stack may move meanwhile */
+  VEC(uint32_t) tops; /* per member its highest node on the path, or STORE_NONE */
 } Confirmation;
 
 /* Components: Tarjan, "Depth-first search and linear graph algorithms", SIAM J. Comput. 1, 1972. */
@@ -42,8 +49,7 @@ typedef struct Visit {
 } Visit;
 
 typedef struct Components {
-  const Exploration *exploration;
-  uint32_t zones_max;
+  Search *search;
   uint32_t *lowest; /* per state: the least order known of its component; 0: not visited, CLOSED: component done */
   VEC(Visit) path;
   Indices open; /* visited, but not closed */
@@ -55,7 +61,7 @@ static const uint32_t CLOSED = UINT32_MAX;
 /* Confirmation */
 
 static bool covers(const Confirmation *confirmation, uint32_t member, const int32_t *outer, const int32_t *inner) {
-  const System *system = confirmation->exploration->system;
+  const System *system = confirmation->search->exploration->system;
   SystemState view = store_view(&confirmation->finished, member, outer);
   return view.zone_words == 0 || system->covers(system->self, view, inner);
 }
@@ -89,9 +95,6 @@ static void add_finished(Confirmation *confirmation, uint32_t member, const int3
 }
 
 static void push_node(Confirmation *confirmation, uint32_t member, const int32_t *words) {
-  if (confirmation->zone_count++ >= confirmation->zones_max) {
-    return;
-  }
   uint32_t word_count = store_state(&confirmation->finished, member)->zone_words;
   uint32_t begin = confirmation->words.count;
   vec_reserve(&confirmation->words, (uint64_t)begin + word_count + 1);
@@ -117,7 +120,8 @@ static void take_successor(void *user, const Successor *successor) {
 
 /* Puts the topmost node on the path, and its successors above it. */
 static void expand(Confirmation *confirmation) {
-  const Exploration *exploration = confirmation->exploration;
+  const Exploration *exploration = confirmation->search->exploration;
+  confirmation->search->expanded++;
   uint32_t top = confirmation->stack.count - 1;
   Node *node = &confirmation->stack.items[top];
   node->on_path = true;
@@ -180,7 +184,7 @@ static Timelock advance(Confirmation *confirmation) {
 }
 
 static uint32_t next_inside(const Confirmation *confirmation, uint32_t state_index) {
-  const Store *store = &confirmation->exploration->store;
+  const Store *store = &confirmation->search->exploration->store;
   const StoredEdge *edges = store_edges(store, state_index);
   uint32_t next = STORE_NONE;
   for (uint32_t i = 0; i < store_state(store, state_index)->edge_count && next == STORE_NONE; i++) {
@@ -207,29 +211,59 @@ static Timelock unconfirmed_cycle(const Confirmation *confirmation) {
   return timelock_of(cycle);
 }
 
+static uint64_t confirmation_bytes(const Confirmation *confirmation) {
+  return store_bytes(&confirmation->search->exploration->store) + store_bytes(&confirmation->finished) +
+         confirmation->stack.count * sizeof *confirmation->stack.items +
+         confirmation->words.count * sizeof *confirmation->words.items;
+}
+
+static StopReason report(Search *search, const Confirmation *confirmation) {
+  const TimelockOptions *options = search->options;
+  Progress progress = {
+      .phase = options->phase,
+      .discrete = confirmation->member_count,
+      .zones = confirmation->finished.zone_count,
+      .expanded = search->expanded,
+      .queued = confirmation->stack.count,
+      .bytes = confirmation_bytes(confirmation),
+  };
+  search->next_tick = search->expanded + EXPANSIONS_PER_TICK;
+  return options->tick(options->user, &progress);
+}
+
+static bool passes_limit(const Confirmation *confirmation) {
+  Search *search = confirmation->search;
+  const TimelockOptions *options = search->options;
+  bool passes_memory = options->memory_bytes != 0 && confirmation_bytes(confirmation) > options->memory_bytes;
+  if (passes_memory || confirmation->words.count > UINT32_MAX / 4) {
+    search->stopped = STOP_MEMORY;
+  } else if (options->tick != NULL && search->expanded >= search->next_tick) {
+    search->stopped = report(search, confirmation);
+  }
+  return search->stopped != STOP_NOT;
+}
+
 /* Searches from all stored zones of one state. */
 static Timelock search_from(Confirmation *confirmation, uint32_t member) {
-  const Store *store = &confirmation->exploration->store;
+  const Store *store = &confirmation->search->exploration->store;
   Timelock timelock = {0};
   for (uint32_t block = store_state(store, confirmation->members[member])->zones; block != POOL_NONE;) {
     const StoredZone *zone = store_zone(store, block);
     push_node(confirmation, member, zone->words);
     block = zone->next;
   }
-  while (confirmation->stack.count > 0 && confirmation->zone_count <= confirmation->zones_max && !timelock.found) {
-    timelock = advance(confirmation);
+  while (confirmation->stack.count > 0 && !timelock.found) {
+    timelock = passes_limit(confirmation) ? unconfirmed_cycle(confirmation) : advance(confirmation);
   }
-  return confirmation->zone_count > confirmation->zones_max ? unconfirmed_cycle(confirmation) : timelock;
+  return timelock;
 }
 
-static Timelock confirm(const Exploration *exploration, const uint32_t *members, uint32_t member_count,
-                        uint32_t zones_max) {
-  Confirmation confirmation = {
-      .exploration = exploration, .members = members, .member_count = member_count, .zones_max = zones_max};
+static Timelock confirm(Search *search, const uint32_t *members, uint32_t member_count) {
+  Confirmation confirmation = {.search = search, .members = members, .member_count = member_count};
   store_init(&confirmation.finished);
   for (uint32_t i = 0; i < member_count; i++) {
     bool is_new;
-    store_intern(&confirmation.finished, store_view(&exploration->store, members[i], NULL), &is_new);
+    store_intern(&confirmation.finished, store_view(&search->exploration->store, members[i], NULL), &is_new);
     vec_push(&confirmation.tops, STORE_NONE);
   }
   Timelock timelock = {0};
@@ -268,7 +302,7 @@ static void visit(Components *components, uint32_t index) {
 
 /* Leaves the state at the end of the path; if it was the first of its component, that is complete. */
 static Timelock leave(Components *components) {
-  const Exploration *exploration = components->exploration;
+  const Store *store = &components->search->exploration->store;
   Visit left = components->path.items[--components->path.count];
   uint32_t lowest = components->lowest[left.state_index];
   if (lowest < left.order) {
@@ -282,13 +316,13 @@ static Timelock leave(Components *components) {
     components->lowest[members[i]] = CLOSED;
   }
   components->open.list.count = left.open;
-  bool is_candidate = member_count > 1 || has_edge_to_itself(&exploration->store, left.state_index);
-  return is_candidate ? confirm(exploration, members, member_count, components->zones_max) : (Timelock){0};
+  bool is_candidate = member_count > 1 || has_edge_to_itself(store, left.state_index);
+  return is_candidate ? confirm(components->search, members, member_count) : (Timelock){0};
 }
 
 /* Follows one edge from the end of the path, or leaves that state. */
 static Timelock walk_on(Components *components) {
-  const Store *store = &components->exploration->store;
+  const Store *store = &components->search->exploration->store;
   Visit *end = &components->path.items[components->path.count - 1];
   uint32_t from = end->state_index;
   if (end->edge == store_state(store, from)->edge_count) {
@@ -305,12 +339,10 @@ static Timelock walk_on(Components *components) {
   return (Timelock){0};
 }
 
-Timelock exploration_find_timelock_within(const Exploration *exploration, uint32_t zones_max) {
+Timelock exploration_find_timelock(const Exploration *exploration, const TimelockOptions *options) {
   const Store *store = &exploration->store;
-  CHECK(zones_max <= TIMELOCK_ZONES_MAX);
-  Components components = {.exploration = exploration,
-                           .zones_max = zones_max,
-                           .lowest = calloc((size_t)store->state_count + 1, sizeof(uint32_t))};
+  Search search = {.exploration = exploration, .options = options};
+  Components components = {.search = &search, .lowest = calloc((size_t)store->state_count + 1, sizeof(uint32_t))};
   CHECK(components.lowest != NULL);
   Timelock timelock = {0};
   for (uint32_t i = 0; i < store->state_count && !timelock.found; i++) {
@@ -324,11 +356,8 @@ Timelock exploration_find_timelock_within(const Exploration *exploration, uint32
   free(components.lowest);
   vec_free(&components.path);
   vec_free(&components.open.list);
+  timelock.stopped = search.stopped;
   return timelock;
-}
-
-Timelock exploration_find_timelock(const Exploration *exploration) {
-  return exploration_find_timelock_within(exploration, TIMELOCK_ZONES_MAX);
 }
 
 void timelock_free(Timelock *timelock) {

@@ -17,7 +17,8 @@
  * Inclusion Abstraction", CAV 2013: there a state may be dropped below a red one, and closes a cycle above a cyan one.)
  *
  * It ends: where no time passes ages are reset or constrained, by finitely many constants, so zones are finitely many,
- * and an endless path meets an equal one again. A component that takes more zones than the limit is reported as it is.
+ * and an endless path meets an equal one again. When a limit is reached first, a cycle of the component is reported as
+ * it is.
  *
  * It misses nothing. An endless run without delay stays in one component in the end; its points there lie in stored
  * zones. Suppose that all searches of the component finish, and take the zone that finished first among those with a
@@ -34,20 +35,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "explore/progress.h"
+
 typedef struct Exploration Exploration; /* explore/exhaustive.h */
+
+typedef struct TimelockOptions {
+  uint64_t memory_bytes;                                    /* 0: no limit. The exploration's own memory counts */
+  const char *phase;                                        /* for Progress */
+  StopReason (*tick)(void *user, const Progress *progress); /* at the start and every 2,048 expansions. May be NULL */
+  void *user;
+} TimelockOptions;
 
 typedef struct Timelock {
   bool found;
+  StopReason stopped; /* STOP_NOT: settled. Else there is a candidate, which may be no timelock */
   uint32_t state_index;
   uint32_t *cycle; /* state indices, in order; cycle[0] is state_index. NULL: stuck */
   uint32_t cycle_count;
 } Timelock;
 
 /* The first in the order of a depth-first search from state 0, 1, 2, … */
-Timelock exploration_find_timelock(const Exploration *exploration);
-/* The same; a component that takes more than `zones_max` zones (at most TIMELOCK_ZONES_MAX) counts as a timelock. */
-#define TIMELOCK_ZONES_MAX (1u << 16)
-Timelock exploration_find_timelock_within(const Exploration *exploration, uint32_t zones_max);
+Timelock exploration_find_timelock(const Exploration *exploration, const TimelockOptions *options);
 void timelock_free(Timelock *timelock);
 
 #endif

@@ -71,14 +71,21 @@ static Span place_of_state(Verifier *verifier, uint32_t state_index) {
 }
 
 static void look_for_timelock(Verifier *verifier) {
-  Timelock timelock = exploration_find_timelock(verifier->exploration);
+  static const char *const texts[] = {
+      "timelock: a loop of steps through here lets no time pass, so time could stand still for ever",
+      "timelock: here something is due that can never happen, so time stands still",
+      "perhaps a timelock: a loop of steps through here may let no time pass; a limit was reached before that was settled"};
+  TimelockOptions options = {.memory_bytes = verifier->options->memory_bytes,
+                             .phase = "looking for timelocks",
+                             .tick = verifier->options->tick,
+                             .user = verifier->options->user};
+  Timelock timelock = exploration_find_timelock(verifier->exploration, &options);
   if (timelock.found) {
-    const char *text =
-        timelock.cycle_count > 0
-            ? "timelock: a loop of steps through here lets no time pass, so time could stand still for ever"
-            : "timelock: here something is due that can never happen, so time stands still";
+    bool is_settled = timelock.stopped == STOP_NOT;
+    const char *text = texts[!is_settled ? 2 : timelock.cycle_count == 0 ? 1 : 0];
     add_finding(verifier, "timelock", place_of_state(verifier, timelock.state_index), g_strdup(text));
-    give_up(verifier, "of the timelock");
+    give_up(verifier, is_settled ? "of the timelock" : "of what may be a timelock");
+    verifier->result->stopped = timelock.stopped;
   }
   timelock_free(&timelock);
 }

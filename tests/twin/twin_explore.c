@@ -629,7 +629,7 @@ static bool has_candidate(const Exploration *exploration, const Toy *toy) {
 
 static void compare_timelock(const Exploration *exploration, const Toy *toy) {
   static Points endless;
-  Timelock timelock = exploration_find_timelock(exploration);
+  Timelock timelock = exploration_find_timelock(exploration, &(TimelockOptions){0});
   find_frozen(exploration, toy, &endless);
   peel(toy, exploration->canonical, &endless);
   bool stuck = has_stuck_state(exploration, toy), candidate = has_candidate(exploration, toy);
@@ -645,8 +645,8 @@ static void compare_timelock(const Exploration *exploration, const Toy *toy) {
   tally.false_cycles += candidate && endless.count == 0;
   timelock_free(&timelock);
   if (candidate && !stuck) { /* without looking, it has to be believed */
-    timelock = exploration_find_timelock_within(exploration, 0);
-    EXPECT(timelock.found && timelock.cycle_count > 0);
+    timelock = exploration_find_timelock(exploration, &(TimelockOptions){.memory_bytes = 1});
+    EXPECT(timelock.found && timelock.stopped == STOP_MEMORY && timelock.cycle_count > 0);
     timelock_free(&timelock);
   }
 }

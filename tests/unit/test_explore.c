@@ -454,10 +454,12 @@ static void test_widening_ends_growth(void **state) {
 
 /* Timelocks */
 
+static const TimelockOptions unlimited;
+
 static void expect_timelock(Graph graph, uint32_t state_index, uint32_t cycle_count) {
   System system;
   Exploration *exploration = explore_graph(&system, &graph, &hull);
-  Timelock timelock = exploration_find_timelock(exploration);
+  Timelock timelock = exploration_find_timelock(exploration, &unlimited);
   assert_true(timelock.found);
   assert_int_equal(timelock.state_index, state_index);
   assert_int_equal(timelock.cycle_count, cycle_count);
@@ -480,7 +482,7 @@ static void test_end_without_delay_is_a_timelock(void **state) {
 static void expect_no_timelock(Graph graph, const ExploreOptions *options) {
   System system;
   Exploration *exploration = explore_graph(&system, &graph, options);
-  assert_false(exploration_find_timelock(exploration).found);
+  assert_false(exploration_find_timelock(exploration, &unlimited).found);
   exploration_free(exploration);
 }
 
@@ -525,7 +527,7 @@ static void test_true_cycle_behind_a_false_one(void **state) {
                  .frozen = {[B] = true, [C] = true, [D] = true}};
   System system;
   Exploration *exploration = explore_graph(&system, &graph, &hull);
-  Timelock timelock = exploration_find_timelock(exploration);
+  Timelock timelock = exploration_find_timelock(exploration, &unlimited);
   assert_true(timelock.found);
   assert_int_equal(timelock.cycle_count, 2);
   for (uint32_t i = 0; i < 2; i++) {
@@ -545,15 +547,25 @@ static void test_finished_zone_does_not_stand_for_a_larger_one(void **state) {
   expect_timelock(graph, 2, 1);
 }
 
-static void test_cycle_beyond_the_limit_is_reported(void **state) {
+static StopReason stop_timelock(void *user, const Progress *progress) {
+  (void)progress;
+  return *(const StopReason *)user;
+}
+
+static void test_cycle_that_a_limit_left_unsettled_is_reported(void **state) {
   (void)state;
   Graph graph = graph_that_wakes_once();
   System system;
   Exploration *exploration = explore_graph(&system, &graph, &hull);
-  assert_false(exploration_find_timelock_within(exploration, 20).found);
-  for (uint32_t zones_max = 0; zones_max < 3; zones_max++) {
-    Timelock timelock = exploration_find_timelock_within(exploration, zones_max);
+  StopReason answer = STOP_NOT;
+  TimelockOptions options = {.memory_bytes = 1 << 30, .tick = stop_timelock, .user = &answer};
+  assert_false(exploration_find_timelock(exploration, &options).found);
+  for (int32_t i = 0; i < 2; i++) {
+    options.memory_bytes = i == 0 ? 0 : 1;
+    answer = i == 0 ? STOP_TIME : STOP_NOT;
+    Timelock timelock = exploration_find_timelock(exploration, &options);
     assert_true(timelock.found);
+    assert_int_equal(timelock.stopped, i == 0 ? STOP_TIME : STOP_MEMORY);
     assert_int_equal(timelock.cycle_count, 2);
     assert_int_equal(timelock.state_index, timelock.cycle[0]);
     assert_int_equal(timelock.cycle[0] + timelock.cycle[1], 1 + 2);
@@ -725,7 +737,7 @@ int main(void) {
       cmocka_unit_test(test_cycle_that_uses_something_up_is_no_timelock),
       cmocka_unit_test(test_true_cycle_behind_a_false_one),
       cmocka_unit_test(test_finished_zone_does_not_stand_for_a_larger_one),
-      cmocka_unit_test(test_cycle_beyond_the_limit_is_reported),
+      cmocka_unit_test(test_cycle_that_a_limit_left_unsettled_is_reported),
       cmocka_unit_test(test_square_of_counters),
       cmocka_unit_test(test_limits_stop_the_search),
       cmocka_unit_test(test_limit_of_states_is_inclusive),
