@@ -11,6 +11,7 @@
 
 /* Whether the engine, as it stands, shows the violation. */
 static bool shows_violation(Clocked *clocked, int32_t property) {
+  CHECK(property >= 0);
   uint64_t bit = UINT64_C(1) << property;
   return clocked_violated(clocked) & bit || clocked_violated_now(clocked) & bit;
 }

@@ -61,6 +61,12 @@ typedef struct Simulator {
 
 /* --- what is counted --------------------------------------------------------------------------------------------- */
 
+/* The attempt that a client's event is about. */
+static Attempt *attempt_of(Simulator *simulator, const Event *event) {
+  CHECK(event->client >= 0);
+  return &simulator->attempts[event->client][event->task];
+}
+
 static void close_attempt(Simulator *simulator, Attempt *attempt, bool entered) {
   Simulation *sum = simulator->sum;
   if (!attempt->is_open) {
@@ -87,15 +93,16 @@ static void hear(void *user, const Step *step, const Event *event) {
   Simulator *simulator = user;
   Simulation *sum = simulator->sum;
   (void)step;
-  Attempt *attempt = event->client >= 0 ? &simulator->attempts[event->client][event->task] : NULL;
   switch (event->kind) {
-  case EVENT_ATTEMPT:
+  case EVENT_ATTEMPT: {
+    Attempt *attempt = attempt_of(simulator, event);
     close_attempt(simulator, attempt, false);
     *attempt = (Attempt){clocked_now_ns(simulator->clocked), true};
     sum->attempts++;
     break;
+  }
   case EVENT_ENTER:
-    close_attempt(simulator, attempt, true);
+    close_attempt(simulator, attempt_of(simulator, event), true);
     count_entry(simulator, 1);
     break;
   case EVENT_LEAVE: count_entry(simulator, -1); break;

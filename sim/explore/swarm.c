@@ -12,7 +12,8 @@ static void begin(void *self, Walk *walk) {
                           .choice_one_in = rng_one_in(rng, 6) ? 0 : rate};
   walk_vary(walk);
   if (walk->world->program->fault_count > 1) {
-    walk->temper.faults_off = rng_next(rng) & rng_next(rng); /* a quarter of them */
+    uint64_t half = rng_next(rng);
+    walk->temper.faults_off = half & rng_next(rng); /* a quarter of them */
   }
 }
 

@@ -148,6 +148,7 @@ static uint32_t find_inside(const Confirmation *confirmation) {
 }
 
 static Timelock timelock_of(Indices cycle) {
+  CHECK(cycle.list.count > 0);
   return (Timelock){
       .found = true, .state_index = cycle.list.items[0], .cycle = cycle.list.items, .cycle_count = cycle.list.count};
 }

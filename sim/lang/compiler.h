@@ -201,7 +201,7 @@ void declare_lists(Compiler *c);
 void declare_services(Compiler *c);
 void declare_ghosts(Compiler *c);
 void declare_notices(Compiler *c);
-void declare_client_variables(Compiler *c, int32_t kind);
+void declare_client_variables(Compiler *c, int32_t index);
 void declare_push_variables(Compiler *c, const VarDecl *decls, const Variable *variables, int32_t count);
 void declare_push_timers(Compiler *c, const TimerDecl *decls, const Timer *timers, int32_t count);
 
@@ -234,7 +234,7 @@ bool code_range(Compiler *c, const Expr *low, const Expr *high, const char *what
 /* code_array.c: variables, their elements, and what other processes have */
 bool code_index(Compiler *c, Name name, const Extent *extent, const Expr *index); /* pushes it */
 /* An element or a plain variable; `index` is NULL for the latter. The value of a stamp is a stamp. */
-Shape code_load(Compiler *c, const Symbol *symbol, Name name, const Expr *index);
+Shape code_load(Compiler *c, const Symbol *found, Name name, const Expr *index);
 Shape code_field(Compiler *c, const Expr *expr, const Expr *index);
 Sort code_field_sort(Compiler *c, const Expr *expr);
 /* An `age(s) < d` or `age(s) >= d`; pushes age < d, and returns whether the user asked for that or for its opposite. */

@@ -280,6 +280,7 @@ static void declare_notice(Compiler *c, const HandlerDecl *decl) {
 
 void declare_notices(Compiler *c) {
   Program *program = c->program;
+  CHECK(program->notice_count == 0);
   int32_t count = 0;
   for (int32_t k = 0; k < c->decl->client_count; k++) {
     count += c->decl->clients[k]->notice_count;

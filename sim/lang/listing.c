@@ -1,6 +1,7 @@
 /* The listing that `lockstep dump` prints: the program as the world sees it, in the words of the model. */
 #include <string.h>
 
+#include "base/check.h"
 #include "lang/program.h"
 
 typedef enum OperandKind {
@@ -143,8 +144,13 @@ static void put_names(Listing *listing, uint64_t live) {
 
 /* Operands */
 
+static const Service *service_of(const Listing *listing) {
+  CHECK(listing->service != NULL); /* a never has no variables and timers of its own */
+  return listing->service;
+}
+
 static const Variable *variables_of(const Listing *listing) {
-  return listing->kind != NULL ? listing->kind->variables : listing->service->variables;
+  return listing->kind != NULL ? listing->kind->variables : service_of(listing)->variables;
 }
 
 static bool is_ghost(const Program *program, int32_t process) {
@@ -298,7 +304,7 @@ static void put_operand(Listing *listing, const Instr *instr) {
     }
     break;
   case OPERAND_CRITICAL: put_section(listing, instr); break;
-  case OPERAND_TIMER: g_string_append(out, listing->service->timers[instr->index].name); break;
+  case OPERAND_TIMER: g_string_append(out, service_of(listing)->timers[instr->index].name); break;
   case OPERAND_TABLE: put_table(listing, &program->tables[instr->index]); break;
   case OPERAND_DURATION:
     g_string_append(out, "< ");

@@ -290,7 +290,7 @@ static Expr *parse_operand(Parser *parser, int level) {
 
 static Expr *parse_is(Parser *parser, Expr *left) {
   parser->at++;
-  Name sort = {0};
+  Name sort;
   if (parser_sees(parser, TOKEN_CLIENT) || parser_sees(parser, TOKEN_SERVER)) {
     sort = (Name){parser_token_text(parser, parser_token(parser)), parser_token(parser)->span};
     parser->at++;

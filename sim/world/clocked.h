@@ -42,7 +42,7 @@ typedef struct Due {
   int64_t opens_ns; /* the beginning of the window, though it may be past: what is due keeps it while it is due */
   bool optional;
 } Due;
-int32_t clocked_queue(const Clocked *clocked, Due due[THINGS_MAX]);
+int32_t clocked_queue(const Clocked *clocked, Due queue[THINGS_MAX]);
 
 /* --- for random runs, which take only what is listed ------------------------------------------------------------- */
 

@@ -112,6 +112,10 @@ static bool may_strike_server(const World *world, const State *state, const Faul
   }
 }
 
+static bool task_may_pause(const Cell *task) {
+  return task[TASK_PHASE] == TASK_RESTS && !task[TASK_FAULT];
+}
+
 static bool may_strike_client(const World *world, const State *state, const Fault *what, int32_t client) {
   const Cell *cells = state->cells + world->layout.client_cell[client];
   if (!(what->clients >> client & 1)) {
@@ -126,10 +130,9 @@ static bool may_strike_client(const World *world, const State *state, const Faul
   switch (what->kind) {
   case FAULT_CRASH_CLIENT: return true;
   case FAULT_PAUSE:
-  case FAULT_SUSPEND: {
-    const Cell *task = what->task == NO_INDEX ? NULL : state_task(&world->layout, (State *)state, client, what->task);
-    return !cells[CLIENT_FAULT] && (task == NULL || (task[TASK_PHASE] == TASK_RESTS && !task[TASK_FAULT]));
-  }
+  case FAULT_SUSPEND:
+    return !cells[CLIENT_FAULT] &&
+           (what->task == NO_INDEX || task_may_pause(state_task(&world->layout, (State *)state, client, what->task)));
   case FAULT_STEP: return reads_wall_clock(world, state, client);
   default: return false;
   }

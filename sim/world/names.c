@@ -520,6 +520,7 @@ typedef struct Looks {
 } Looks;
 
 static void insert_by_look(int32_t *order, const uint64_t *look, int32_t first, int32_t member) {
+  CHECK(0 <= first && first <= member);
   int32_t at = member;
   while (at > first && look[order[at - 1]] > look[member]) {
     order[at] = order[at - 1];
@@ -671,12 +672,10 @@ static void order_servers(const World *world, const State *state, Permutation *r
 int32_t names_permutations(const World *world, const State *state, Permutation permutations[NAMES_PERMUTATIONS_MAX]) {
   const Program *program = world->program;
   Looks looks;
-  for (int32_t k = 0; k < program->kind_count; k++) {
-    const ClientKind *kind = &program->kinds[k];
-    for (int32_t c = kind->first; c < kind->first + kind->count; c++) {
-      looks.look[c] = program->clients_symmetric[k] ? look_of_client(world, state, c) : (uint64_t)c;
-      insert_by_look(looks.order, looks.look, kind->first, c);
-    }
+  for (int32_t c = 0; c < program->client_count; c++) {
+    int32_t kind = program->client_kind[c];
+    looks.look[c] = program->clients_symmetric[kind] ? look_of_client(world, state, c) : (uint64_t)c;
+    insert_by_look(looks.order, looks.look, program->kinds[kind].first, c);
   }
   int32_t count = 0;
   list_orders(&looks, looks.order, 0, program->client_count, permutations, &count);

@@ -11,9 +11,9 @@ typedef struct Recorder Recorder;
 
 Recorder *recorder_new(const World *world);
 void recorder_free(Recorder *recorder);
-/* A step begins; its events follow through recorder_log (a Step.log). */
+/* A step begins; its events follow through recorder_log (a Step.log, whose user is the recorder). */
 void recorder_begin_step(Recorder *recorder, int64_t time_ns, const Action *action);
-void recorder_log(void *recorder, const Step *step, const Event *event);
+void recorder_log(void *user, const Step *step, const Event *event);
 /* The step is over and its state is renumbered. `tickets` are the real numbers of the new ticket names. */
 void recorder_end_step(Recorder *recorder, const Step *step, const Renaming *renaming, const int64_t *tickets,
                        const Action *action);

@@ -204,7 +204,7 @@ ScheduleOutcome schedule_solve(const World *world, const Action *actions, int32_
   Scheduler scheduler = {
       .chooser = {.choose = scheduled_choose, .compare = scheduled_compare}, .world = world, .nodes = count + 2};
   State *state = malloc(sizeof *state);
-  scheduler.at = malloc(sizeof(int64_t) * (size_t)scheduler.nodes * (size_t)scheduler.nodes);
+  scheduler.at = calloc((size_t)scheduler.nodes * (size_t)scheduler.nodes, sizeof(int64_t));
   CHECK(state != NULL && scheduler.at != NULL);
   for (int32_t i = 0; i < scheduler.nodes * scheduler.nodes; i++) {
     scheduler.at[i] = i % (scheduler.nodes + 1) == 0 ? 0 : UNBOUNDED;

@@ -545,15 +545,16 @@ static Cell *find_timer(Machine *machine, const Instr *instr) {
 static void set_timer(Machine *machine, const Instr *instr) {
   Step *step = machine->step;
   Cell *timer = find_timer(machine, instr);
+  if (timer == NULL) {
+    return;
+  }
   Value duration = {SORT_NONE, 0, 0};
-  if (timer != NULL && instr->op == OP_TIMER_SET) {
+  if (instr->op == OP_TIMER_SET) {
     duration = pop(machine);
     if (duration.sort != SORT_DURATION) {
       fail(machine, PROBLEM_VALUE);
+      return;
     }
-  }
-  if (machine->halted) {
-    return;
   }
   bool set = duration.sort == SORT_DURATION && step->world->program->durations_us[duration.number] != DURATION_INFINITE;
   timer[TIMER_DURATION] = set ? duration.number + 1 : 0;

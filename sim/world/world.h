@@ -159,10 +159,12 @@ int32_t world_timer_slot(const Service *service, int32_t timer);
 static inline Cell *world_ghost_variable(const World *world, State *state, int32_t ghost) {
   return state->cells + world->layout.ghost_variable[ghost];
 }
-/* Whether a client is cut off from a server; and the pair of cells, NULL where that cannot be. */
+/* Whether a client can be cut off from servers; and if so, the pair of cells that tells whether it is. */
+static inline bool world_has_cuts(const World *world, int32_t client) {
+  return world->layout.client_cut[client] != NO_INDEX;
+}
 static inline Cell *world_cut(const World *world, State *state, int32_t client, int32_t server) {
-  int32_t cut = world->layout.client_cut[client];
-  return cut == NO_INDEX ? NULL : state_client(&world->layout, state, client) + cut + server * CUT_CELLS;
+  return state_client(&world->layout, state, client) + world->layout.client_cut[client] + server * CUT_CELLS;
 }
 /* The task whose attempt the messages of a task are charged to. */
 int32_t world_attempt_task(const ClientKind *kind, int32_t task);

@@ -245,6 +245,8 @@ static bool part_lies_in(const Bound *zone, int dim, int i, int j, Bound bound, 
     Bound from = detour(zone, dim, k, i, j, bound);
     int outside = 0;
     for (int l = 0; l < dim; l++) {
+      /* The analyzer cannot tell that dbm_merge_exact has filled all dim * dim entries of the hull.
+       * NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
       outside |= (row[l] > limit[l]) & (bound_add(from, via[l]) > limit[l]);
     }
     if (outside) {

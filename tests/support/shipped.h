@@ -14,8 +14,8 @@ Shipped shipped_open(const char *model, const char *scenario, const char *const 
 /* The same for a model given as text; services come from the shipped ones. */
 Shipped shipped_text(const char *text, const char *scenario, const char *const *settings);
 void shipped_close(Shipped *shipped);
-/* Names of the scenarios of a shipped model: a NULL-ended list; free with g_strfreev. */
-char **shipped_scenarios(const char *model);
+/* Names of the scenarios of a shipped model of this name: a NULL-ended list; free with g_strfreev. */
+char **shipped_scenarios(const char *name);
 
 typedef struct ShippedScenario {
   const char *model, *scenario;

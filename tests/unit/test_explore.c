@@ -65,12 +65,12 @@ static void graph_successors(void *self, SystemState state, bool canonical, Succ
   if (strlen(graph->log) < LOG_MAX - 1) {
     graph->log[strlen(graph->log)] = (char)('A' + from);
   }
-  for (uint8_t i = 0; i < EDGES_MAX; i++) {
+  for (int i = 0; i < EDGES_MAX; i++) {
     const Edge *edge = &graph->edges[i];
     Interval met = {now.low > edge->low ? now.low : edge->low, now.high < edge->high ? now.high : edge->high};
     bool there = edge->steps > 0 || edge->faults > 0;
     if (there && edge->from == from && met.low <= met.high) {
-      Successor successor = {.action = {.kind = i, .choice_count = 2, .choices = {i, 7}},
+      Successor successor = {.action = {.kind = (uint8_t)i, .choice_count = 2, .choices = {(uint8_t)i, 7}},
                              .faults = edge->faults,
                              .steps = edge->steps,
                              .violated = edge->violated};

@@ -175,7 +175,7 @@ static void test_kept_names_change_nothing_that_anybody_sees(void **state) {
     clocked_set_listener(plain, hear, &heard[0]);
     clocked_set_listener(kept, hear, &heard[1]);
     for (; steps < 20000; steps++) {
-      Due queue[THINGS_MAX], same;
+      Due queue[THINGS_MAX], same = {0};
       int32_t count = clocked_queue(plain, queue);
       int32_t at = 0; /* the queue is ordered by latest instants: the first is always possible at its end */
       if (count == 0) {

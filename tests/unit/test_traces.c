@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <glib/gstdio.h>
 
+#include "base/check.h"
 #include "traces/beat.h"
 #include "traces/format.h"
 #include "traces/json.h"
@@ -743,6 +744,7 @@ static void test_a_trace_survives_the_round_trip(void **state) {
     Run *back = trace_from_json(text, strlen(text), &meta_back, &error);
     if (!back) {
       fail_msg("%s", error->message);
+      return; /* not reached */
     }
     assert_string_equal(meta_back.model_hash, meta.model_hash);
     assert_int_equal(back->step_count, run->step_count);
@@ -859,6 +861,7 @@ static void test_no_mutant_of_a_trace_crashes_reader_or_writers(void **state) {
     TraceMeta meta = some_meta();
     g_autofree char *text = trace_to_json(run, &meta);
     size_t length = strlen(text);
+    CHECK(length > 0);
     for (size_t cut = 0; cut < length; cut += 97) {
       read += read_and_write(text, cut);
     }

@@ -584,12 +584,13 @@ static const char right_of_b[] =
 static void test_a_pause_before_a_write_loses_an_update(void **state) {
   (void)state;
   Maker m = make_stale_write("", "", "read()", "read()", "write()", "write()");
-  assert_explained(&m, "lost_update", NULL, A, B,
-                   "store applies a write of A at 10.206 s, computed from what it read at 0.034 s, and loses that of B "
-                   "at 10.060 s",
-                   REASONS(entry_of_a, pause_of_a, right_of_b,
-                           "So A's check of 0.500 s was 9.700 s old when it sent the write; a fencing token that store "
-                           "checks on reads and writes would have stopped it"));
+  assert_explained(
+      &m, "lost_update", NULL, A, B,
+      "store applies a write of A at 10.206 s, computed from what it read at 0.034 s, and loses that of B "
+      "at 10.060 s",
+      REASONS(entry_of_a, pause_of_a, right_of_b,
+              ("So A's check of 0.500 s was 9.700 s old when it sent the write; a fencing token that store "
+               "checks on reads and writes would have stopped it")));
 }
 
 static void test_a_pause_before_a_write_violates_fencing(void **state) {
@@ -600,8 +601,8 @@ static void test_a_pause_before_a_write_violates_fencing(void **state) {
       "store applies a write of A at 10.206 s, after one at 10.060 s of B, who entered later (at 10.038 s, "
       "A at 0.018 s)",
       REASONS(entry_of_a, pause_of_a, right_of_b,
-              "So A's check of 0.500 s was 9.700 s old when it sent the write; a fencing token that store "
-              "checks on reads and writes would have stopped it"));
+              ("So A's check of 0.500 s was 9.700 s old when it sent the write; a fencing token that store "
+               "checks on reads and writes would have stopped it")));
 }
 
 static void test_a_token_that_is_not_compared(void **state) {
@@ -612,8 +613,8 @@ static void test_a_token_that_is_not_compared(void **state) {
       "store applies a write of A at 10.206 s, after one at 10.060 s of B, whose token is larger (34, that "
       "of A is 33)",
       REASONS(entry_of_a, pause_of_a, right_of_b,
-              "So A's check of 0.500 s was 9.700 s old when it sent the write; store had been shown 34 by B, "
-              "and took the write with 33 all the same"));
+              ("So A's check of 0.500 s was 9.700 s old when it sent the write; store had been shown 34 by B, "
+               "and took the write with 33 all the same")));
 }
 
 static void test_a_token_that_the_write_does_not_show(void **state) {
@@ -624,8 +625,8 @@ static void test_a_token_that_the_write_does_not_show(void **state) {
       "store applies a write of A at 10.206 s, computed from what it read at 0.034 s, and loses that of B "
       "at 10.060 s",
       REASONS(entry_of_a, pause_of_a, right_of_b,
-              "So A's check of 0.500 s was 9.700 s old when it sent the write; A entered with token 33, but "
-              "its write did not show it to store"));
+              ("So A's check of 0.500 s was 9.700 s old when it sent the write; A entered with token 33, but "
+               "its write did not show it to store")));
 }
 
 /* The resource compares tokens of writes only: A's old write comes between B's read and B's write. */
@@ -650,8 +651,8 @@ static void test_a_token_that_only_writes_show(void **state) {
       "store applies a write of B at 10.216 s, computed from what it read at 10.050 s, and loses that of A "
       "at 10.206 s",
       REASONS(entry_of_a, pause_of_a, right_of_b,
-              "So A's check of 0.500 s was 9.700 s old when it sent the write; store had not been shown 34, "
-              "the token of B, when it took the write with 33: a read must present its token too"));
+              ("So A's check of 0.500 s was 9.700 s old when it sent the write; store had not been shown 34, "
+               "the token of B, when it took the write with 33: a read must present its token too")));
 }
 
 static void test_a_late_write(void **state) {
