@@ -583,7 +583,7 @@ static void crash_server(Step *step, int32_t server, int32_t fault) {
   forget_overdue(step, step->process, -1);
   for (int32_t m = step->state->message_count - 1; m >= 0; m--) {
     const Cell *record = state_message(layout, step->state, m);
-    bool is_request = record[MESSAGE_KIND] == MESSAGE_ASK || record[MESSAGE_KIND] == MESSAGE_TELL;
+    bool is_request = record[MESSAGE_KIND] <= MESSAGE_ORPHAN;
     if (record[MESSAGE_SERVER] == server + 1 && is_request) {
       state_remove_message(layout, step->state, m);
     }

@@ -39,6 +39,40 @@ static void test_a_request_is_withdrawn_when_its_call_has_timed_out(void **state
   judge(GATE("keep ", " within 4999ms"), "client starts 0s..0s", "served=v");
 }
 
+/* The gate opens when the client says hello again, which it does only after a crash: twice is served who was not
+ * withdrawn then. */
+#define REBORN(keep)                                        \
+  "service gate { var hellos : 0..2  var served : 0..3\n"   \
+  " on hello() { hellos += 1 }\n"                           \
+  " on pass() when hellos == 2 " keep "{ served += 1 } }\n" \
+  "server x : gate\n"                                       \
+  "client[1] { ask x.hello()  ask x.pass() }\n"             \
+  "never \"once\" { x.served == 1 }\nnever \"twice\" { x.served == 2 }\n"
+
+static void test_a_request_is_withdrawn_when_its_client_crashes(void **state) {
+  (void)state;
+  judge(REBORN(""), "1 crash of client, back after 1s", "once=v twice=p");
+  judge(REBORN("keep "), "1 crash of client, back after 1s", "once=v twice=v");
+  judge(REBORN("keep "), "1 pause of client for 0s..1s", "once=p twice=p");
+}
+
+/* The call ends before its request can arrive, which then finds the gate open, or nobody makes it wait. */
+#define TOO_EARLY(keep, opens)                           \
+  "service gate { var open : bool  var served : bool\n"  \
+  " on pass() when open " keep "{ served = true }\n"     \
+  " on open() { open = true } }\n"                       \
+  "server x : gate\n"                                    \
+  "client[1] { ask x.pass() within 1s  wait 1h }\n"      \
+  "client opener[1] { wait " opens "  tell x.open() }\n" \
+  "never \"served\" { x.served }\n"
+
+static void test_a_request_whose_call_has_timed_out_on_its_way_does_not_wait(void **state) {
+  (void)state;
+  judge(TOO_EARLY("", "1ms"), "client starts 0s..0s\n latency 2s..2s", "served=p");
+  judge(TOO_EARLY("", "0s"), "client starts 0s..0s\n latency 2s..2s", "served=v");
+  judge(TOO_EARLY("keep ", "1ms"), "client starts 0s..0s\n latency 2s..2s", "served=v");
+}
+
 /* A desk that serves one at a time. `first` asks 1 s before `second`, and both while it is taken. */
 #define QUEUE                                                                                         \
   "service desk { var holder : client?\n"                                                             \
@@ -89,6 +123,26 @@ static void test_guards_are_looked_at_in_the_order_of_handlers(void **state) {
   (void)state;
   judge(TWO_GUARDS("early", "late"), "client starts 0s..0s", "early=v late=p");
   judge(TWO_GUARDS("late", "early"), "client starts 0s..0s", "early=p late=v");
+}
+
+/* The loss opens the gate for an instant: `close` waits since the beginning, and is served right behind `pass`. */
+#define LOST_AT_A_GUARD(opens)                                               \
+  "service gate { var open : bool  var opened : bool  var served : bool\n"   \
+  " on pass() when open { served = true }\n"                                 \
+  " on close() when open { open = false }\n"                                 \
+  " on open() { " opens " }\n"                                               \
+  " on lost(c) { open = true  opened = true } }\n"                           \
+  "server x : gate\n"                                                        \
+  "client subject[1] { ask x.pass() }\nclient closer[1] { ask x.close() }\n" \
+  "never \"opened\" { x.opened }\nnever \"served\" { x.served }\n"
+
+static void test_a_request_is_withdrawn_when_the_loss_of_its_client_is_noticed(void **state) {
+  (void)state;
+  judge(LOST_AT_A_GUARD(""), "client starts 0s..0s\n detect 2s..3s\n 1 cut of subject from x for 0s..10s",
+        "opened=v served=p");
+  judge(LOST_AT_A_GUARD("open = true"),
+        "client starts 0s..0s\n detect 2s..3s\n 1 cut of subject from x for 0s..10s\n 1 trigger of x.open()",
+        "opened=v served=v");
 }
 
 /* A timer opens a gate as well as a request does. */
@@ -189,9 +243,12 @@ int main(void) {
       cmocka_unit_test(test_a_request_waits_until_its_guard_holds),
       cmocka_unit_test(test_a_request_whose_guard_never_holds_waits_for_ever),
       cmocka_unit_test(test_a_request_is_withdrawn_when_its_call_has_timed_out),
+      cmocka_unit_test(test_a_request_is_withdrawn_when_its_client_crashes),
+      cmocka_unit_test(test_a_request_whose_call_has_timed_out_on_its_way_does_not_wait),
       cmocka_unit_test(test_waiting_requests_are_served_in_the_order_of_arrival),
       cmocka_unit_test(test_one_request_at_a_time_is_let_through),
       cmocka_unit_test(test_guards_are_looked_at_in_the_order_of_handlers),
+      cmocka_unit_test(test_a_request_is_withdrawn_when_the_loss_of_its_client_is_noticed),
       cmocka_unit_test(test_a_timer_serves_who_waits),
       cmocka_unit_test(test_a_notice_wakes_a_wait),
       cmocka_unit_test(test_a_wait_ends_with_its_window_or_with_the_notice),
