@@ -269,23 +269,47 @@ static void test_a_monotonic_clock_stands_still_in_a_suspend_and_not_in_a_pause(
   judge(LOOK("stamp", "4001ms"), "1 suspend of client for 2s", "fresh=v old=p");
   judge(LOOK("stamp on wall", "6s"), "1 suspend of client for 2s", "fresh=v old=v");
   judge(LOOK("stamp on wall", "6001ms"), "1 suspend of client for 2s", "fresh=v old=p");
+  judge(LOOK("stamp", "4001ms"), "2 suspend of client for 2s", "fresh=v old=p");
+  judge(LOOK("stamp on wall", "8s"), "2 suspend of client for 2s", "fresh=v old=v");
+  judge(LOOK("stamp on wall", "8001ms"), "2 suspend of client for 2s", "fresh=v old=p");
 }
 
 /* A wait of 4 s that is suspended for 2 s lasts for 6 s by the wall clock; in a pause it goes on. */
 static void test_a_wait_stands_still_in_a_suspend(void **state) {
   (void)state;
   judge(LOOK("stamp on wall", "4s"), "1 suspend of client for 2s", "fresh=p old=v");
-#define WAIT_OF_SUSPENDED                                                                            \
-  "service clock { var fired : bool  timer t\n on start() { t in 6s }  after t { fired = true } }\n" \
-  "server x : clock\n"                                                                               \
-  "client[1] { var done : bool\n tell x.start()  wait 4s  done = true  wait 1h }\n"                  \
-  "never \"before\" { any(c in client : c.done) and not x.fired }\n"                                 \
+#define SUSPENDED(wait)                                                                                               \
+  "service clock { var fired : bool  timer t\n on start() { t in 6s }  on mute() when false { }\n"                    \
+  " after t { fired = true } }\n"                                                                                     \
+  "server x : clock\n"                                                                                                \
+  "client[1] { var since : stamp  var done : bool\n since = now  tell x.start()  " wait "\n done = true  wait 1h }\n" \
+  "never \"before\" { any(c in client : c.done) and not x.fired }\n"                                                  \
   "never \"after\" { any(c in client : not c.done) and x.fired }\n"
-  judge(WAIT_OF_SUSPENDED, "", "before=v after=p");
-  judge(WAIT_OF_SUSPENDED, "1 suspend of client for 1999ms", "before=v after=p");
-  judge(WAIT_OF_SUSPENDED, "1 suspend of client for 2s", "before=v after=v");
-  judge(WAIT_OF_SUSPENDED, "1 pause of client for 1s..5999ms", "before=v after=v");
-  judge(WAIT_OF_SUSPENDED, "1 pause of client for 1s..1999ms", "before=v after=p");
+  static const char *const models[] = {SUSPENDED("wait 4s"), SUSPENDED("wait until age(since) >= 4s"),
+                                       SUSPENDED("ask x.mute() within 4s")};
+  for (size_t m = 0; m < 3; m++) {
+    judge(models[m], "", "before=v after=p");
+    judge(models[m], "1 suspend of client for 1999ms", "before=v after=p");
+    judge(models[m], "1 suspend of client for 2s", "before=v after=v");
+    judge(models[m], "2 suspend of client for 1s", "before=v after=v");
+    judge(models[m], "2 suspend of client for 999ms", "before=v after=p");
+    judge(models[m], "1 pause of client for 1s..5999ms", "before=v after=v");
+    judge(models[m], "1 pause of client for 1s..1999ms", "before=v after=p");
+  }
+}
+
+/* A server's time, stored by a client: from then on it is read on the clock there. */
+static void test_a_stamp_from_a_server_is_read_on_the_clock_of_who_has_it(void **state) {
+  (void)state;
+#define TOLD(bound)                                                                                     \
+  "service s { on time() { reply now } }\nserver x : s\n"                                               \
+  "client[1] { var since : stamp  var fresh_ : bool  var old : bool\n since = ask x.time()\n wait 4s\n" \
+  " if age(since) < " bound " { fresh_ = true } else { old = true }\n wait 1h }\n"                      \
+  "never \"fresh\" { any(c in client : c.fresh_) }\nnever \"old\" { any(c in client : c.old) }\n"
+  judge(TOLD("4s"), "", "fresh=p old=v");
+  judge(TOLD("4001ms"), "", "fresh=v old=p");
+  judge(TOLD("6s"), "1 pause of client for 2s", "fresh=v old=v");
+  judge(TOLD("6001ms"), "1 pause of client for 2s", "fresh=v old=p");
 }
 
 static void test_a_step_of_a_client_moves_its_wall_clock_alone(void **state) {
@@ -300,9 +324,10 @@ static void test_a_step_of_a_client_moves_its_wall_clock_alone(void **state) {
 }
 
 /* Until 4 s have passed by the wall clock. */
-#define WAKE                                                                 \
-  "client timed[1] { " TIMED "var wall : stamp on wall\n wall = now\n" START \
-  " wait until age(wall) >= 4s\n phase = 2  wait 1h }\n"
+#define WAKE                                                    \
+  "client timed[1] { " TIMED "var wall : stamp on wall\n" START \
+  " wall = now\n wait until age(wall) >= 4s\n phase = 2\n"      \
+  " wait 1h }\n"
 
 static void test_a_step_brings_the_end_of_a_wait_forward_or_puts_it_off(void **state) {
   (void)state;
@@ -318,7 +343,7 @@ static void test_a_step_brings_the_end_of_a_wait_forward_or_puts_it_off(void **s
   "service gate { var busy : bool  timer t " on_wall "\n"                                            \
   " on work() { busy = true  t in 5s }\n on pass() when not busy { }\n after t { busy = false } }\n" \
   "server x : gate\n"                                                                                \
-  "client timed[1] { " TIMED START " ask x.work()  ask x.pass()\n phase = 2  wait 1h }\n"
+  "client timed[1] { " TIMED START " ask x.work()  ask x.pass()\n phase = 2  wait 20s }\n"
 
 static void test_a_step_moves_timers_on_the_wall_clock_alone(void **state) {
   (void)state;
@@ -329,11 +354,20 @@ static void test_a_step_moves_timers_on_the_wall_clock_alone(void **state) {
   judge(TIMER("") BETWEEN("5s", "5s"), "1 step of x by 2s", BETWEEN_HOLDS);
 }
 
+/* A pause of 3 s that begins when the wait, or the timer, is about to end. */
+static void test_a_step_during_a_pause(void **state) {
+  (void)state;
+  judge(WAKE BETWEEN("3s", "7s"), "1 step of timed by 1s\n 1 pause of timed for 0s..3s", BETWEEN_HOLDS);
+  judge(WAKE BETWEEN("4s", "8s"), "1 step of timed by -1s\n 1 pause of timed for 0s..3s", BETWEEN_HOLDS);
+  judge(TIMER("on wall") BETWEEN("3s", "8s"), "1 step of x by 2s\n 1 pause of x for 0s..3s", BETWEEN_HOLDS);
+  judge(TIMER("on wall") BETWEEN("5s", "10s"), "1 step of x by -2s\n 1 pause of x for 0s..3s", BETWEEN_HOLDS);
+}
+
 /* A stamp that travels for up to 1 s is read on another clock. */
 #define TRAVELS(stamp, bound)                                                           \
   "service s { var old : bool  on put(t) { if age(t) >= " bound " { old = true } } }\n" \
   "server x : s\n"                                                                      \
-  "client[1] { var t : " stamp "\n t = now  tell x.put(t)\n wait 1h }\n"                \
+  "client[1] { var t : " stamp "\n t = now  tell x.put(t)\n wait 20s }\n"               \
   "never \"old\" { x.old }\n"
 
 static void test_a_stamp_that_travels_is_read_on_the_clock_there(void **state) {
@@ -370,6 +404,15 @@ static void test_waits_and_timers_drift_with_their_process(void **state) {
   judge(DRIFTS("8182ms"), "drift 10%", "mutual_exclusion=v");
 }
 
+/* 5 s of a server are 4.5454 s to 5.5555 s. */
+static void test_a_stamp_is_read_on_a_clock_that_drifts(void **state) {
+  (void)state;
+  judge(TIMER("") BETWEEN("4545ms", "5555ms"), "drift 10% of x", BETWEEN_HOLDS);
+  judge(TRAVELS("stamp", "1100ms"), "latency 0s..1s\n drift 10% of x", "old=v");
+  judge(TRAVELS("stamp", "1101ms"), "latency 0s..1s\n drift 10% of x", "old=p");
+  judge(TRAVELS("stamp", "1001ms"), "latency 0s..1s\n drift 10% of client", "old=p");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_what_a_server_forgets_in_a_crash),
@@ -390,11 +433,14 @@ int main(void) {
       cmocka_unit_test(test_an_answer_and_a_time_out_race_after_a_pause),
       cmocka_unit_test(test_a_monotonic_clock_stands_still_in_a_suspend_and_not_in_a_pause),
       cmocka_unit_test(test_a_wait_stands_still_in_a_suspend),
+      cmocka_unit_test(test_a_stamp_from_a_server_is_read_on_the_clock_of_who_has_it),
       cmocka_unit_test(test_a_step_of_a_client_moves_its_wall_clock_alone),
       cmocka_unit_test(test_a_step_brings_the_end_of_a_wait_forward_or_puts_it_off),
       cmocka_unit_test(test_a_step_moves_timers_on_the_wall_clock_alone),
+      cmocka_unit_test(test_a_step_during_a_pause),
       cmocka_unit_test(test_a_stamp_that_travels_is_read_on_the_clock_there),
       cmocka_unit_test(test_waits_and_timers_drift_with_their_process),
+      cmocka_unit_test(test_a_stamp_is_read_on_a_clock_that_drifts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
