@@ -434,13 +434,14 @@ static bool is_losing(const World *world, State *state, int32_t client, int32_t 
   return false;
 }
 
-/* The server will notice, if it cares. */
+/* The server will notice, if it cares, and if it is down and forgets nothing, when it is back. */
 static void begin_loss(Step *step, int32_t client, int32_t server) {
   const World *world = step->world;
   State *state = step->state;
   const Fault *fault = faults_of_server(world, state, server);
-  bool listens = world_service(world, server)->lost_entry != NO_INDEX && (fault == NULL || fault_is_pause(fault));
-  if (!listens || is_losing(world, state, client, server)) {
+  bool remembers =
+      fault == NULL || fault_is_pause(fault) || (fault->kind == FAULT_CRASH_SERVER && fault->memory != MEMORY_LOST);
+  if (!remembers || world_service(world, server)->lost_entry == NO_INDEX || is_losing(world, state, client, server)) {
     return;
   }
   if (state->message_count == STATE_MESSAGES_MAX) {

@@ -311,6 +311,26 @@ static void test_a_client_that_comes_back_is_noticed_at_once(void **state) {
   judge(COMES_BACK, "detect 2s..3s\n 1 crash of client, back after 1s silent", "back=v unnoticed=v twice=p");
 }
 
+/* A client that crashes while the server is down, within its life of 10 s: whoever asks a minute later hears of it,
+ * unless the server has forgotten that there was anybody. */
+static void test_a_loss_while_the_server_is_down_is_noticed_when_it_is_back(void **state) {
+  (void)state;
+#define DOWN_MEANWHILE                                                                        \
+  "service s { var lost : bool\n on get() { reply lost }\n on lost(c) { lost = true } }\n"    \
+  "server x : s\n"                                                                            \
+  "client subject[1] { wait 10s  stop }\n"                                                    \
+  "client asker[1] { var r : reply\n wait 1min\n r = ask x.get() within 1s\n wait 1h }\n"     \
+  "never \"unnoticed\" { any(c in asker : c.r == false) and any(c in subject : not c.up) }\n" \
+  "never \"noticed\" { any(c in asker : c.r == true) }\n"                                     \
+  "never \"false_alarm\" { any(c in asker : c.r == true) and all(c in subject : c.up) }\n"
+#define CLIENT_CRASH "client starts 0s..0s\n detect 2s..3s\n 1 crash of subject\n "
+  judge(DOWN_MEANWHILE, CLIENT_CRASH, "unnoticed=p noticed=v false_alarm=p");
+  judge(DOWN_MEANWHILE, CLIENT_CRASH "1 crash of x losing nothing, back after 5s",
+        "unnoticed=p noticed=v false_alarm=p");
+  judge(DOWN_MEANWHILE, CLIENT_CRASH "1 crash of x losing memory, back after 5s",
+        "unnoticed=v noticed=v false_alarm=p");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_parallel_ask_goes_on_as_soon_as_its_quorum_is_reached),
@@ -337,6 +357,7 @@ int main(void) {
       cmocka_unit_test(test_a_cut_is_noticed_while_it_lasts),
       cmocka_unit_test(test_a_cut_is_noticed_by_the_server_that_is_cut_off),
       cmocka_unit_test(test_a_client_that_comes_back_is_noticed_at_once),
+      cmocka_unit_test(test_a_loss_while_the_server_is_down_is_noticed_when_it_is_back),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
