@@ -331,6 +331,22 @@ static void test_a_loss_while_the_server_is_down_is_noticed_when_it_is_back(void
         "unnoticed=v noticed=v false_alarm=p");
 }
 
+/* Who was away and comes back while the server sleeps locks anew. What the server had not noticed of it by then must
+ * not free that lock later: it hears of it at its resume, before it handles anything. */
+static void test_an_old_loss_does_not_strike_a_new_connection(void **state) {
+  (void)state;
+#define LOCK_OF_CONNECTION(mine)                                                                               \
+  "service s { var holder : client?\n"                                                                         \
+  " on take() when holder == none { holder = caller }\n on give() { if holder == caller { holder = none } }\n" \
+  " on lost(c) { if " mine " { holder = none } } }\n"                                                          \
+  "server x : s\nclient[2] { ask x.take()  critical { wait 1s..20s }  tell x.give()  wait 1h }\n"
+#define AWAY "detect 5s..6s\n 1 crash of client, back after 1s\n "
+  judge(LOCK_OF_CONNECTION("holder == c"), AWAY "1 pause of x for 0s..10s", "mutual_exclusion=p");
+  judge(LOCK_OF_CONNECTION("holder == c"), AWAY "1 cut of client from x for 0s..4999ms", "mutual_exclusion=p");
+  judge(LOCK_OF_CONNECTION("holder == c"), AWAY "1 cut of client from x for 0s..5s", "mutual_exclusion=v");
+  judge(LOCK_OF_CONNECTION("true"), AWAY "1 pause of x for 0s..10s", "mutual_exclusion=v");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_parallel_ask_goes_on_as_soon_as_its_quorum_is_reached),
@@ -358,6 +374,7 @@ int main(void) {
       cmocka_unit_test(test_a_cut_is_noticed_by_the_server_that_is_cut_off),
       cmocka_unit_test(test_a_client_that_comes_back_is_noticed_at_once),
       cmocka_unit_test(test_a_loss_while_the_server_is_down_is_noticed_when_it_is_back),
+      cmocka_unit_test(test_an_old_loss_does_not_strike_a_new_connection),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
