@@ -234,6 +234,45 @@ static void test_a_pause_of_a_client_stops_all_its_tasks(void **state) {
   judge(TWO_TASKS("15001ms"), "1 pause of client for 0s..10s", "a_late=p b_late=p");
 }
 
+/* A task that sleeps hears its answer at its resume; the other one, whose call was sent at the same time, at once. */
+static void test_a_task_that_pauses_hears_its_answer_later(void **state) {
+  (void)state;
+#define CALLS                                                                                                  \
+  "service s { on get() { } }\nserver x : s\n"                                                                 \
+  "client timed[1] { " TIMED "var other : bool\n task worker { " START " ask x.get()\n phase = 2  wait 1h }\n" \
+  " task watchdog { ask x.get()\n other = true  wait 1h } }\n"                                                 \
+  "never \"other_late\" { any(c in timed : c.phase == 1 and not c.other and age(c.since) >= 4001ms) }\n"
+  judge(CALLS BETWEEN("2s", "10s"), "latency 1s..2s\n 1 pause of timed.worker for 0s..6s",
+        BETWEEN_HOLDS " other_late=p");
+  judge(CALLS BETWEEN("2s", "10s"), "latency 1s..2s\n 1 pause of timed for 0s..6s", BETWEEN_HOLDS " other_late=v");
+}
+
+/* As for a client: answer at 4 s, time-out at 10 s, asleep from 4 s to 10 s. The other task's sleep does not matter. */
+static void test_an_answer_and_a_time_out_race_after_a_pause_of_their_task(void **state) {
+  (void)state;
+#define TASK_CALL                                                                                                   \
+  "service s { on get() { } }\nserver x : s\n"                                                                      \
+  "client[1] { var r : reply  task worker { r = ask x.get() within 10s\n wait 1h }\n task watchdog { wait 1h } }\n" \
+  "never \"timeout\" { any(c in client : c.r == timeout) }\n"
+  judge(TASK_CALL, "latency 2s..2s\n 1 pause of client.worker for 0s..5999ms", "timeout=p");
+  judge(TASK_CALL, "latency 2s..2s\n 1 pause of client.worker for 0s..6s", "timeout=v");
+  judge(TASK_CALL, "latency 2s..2s\n 1 pause of client.watchdog for 0s..1min", "timeout=p");
+}
+
+/* A wait of 5 s ends at 5 s, or at the end of a pause of 6 s, or later: not between. */
+static void test_a_pause_is_not_shorter_than_it_may_be(void **state) {
+  (void)state;
+#define GAP                                                                                                    \
+  "client[1] { var since : stamp  var gap : bool\n"                                                            \
+  " task worker { since = now  wait 5s\n"                                                                      \
+  "  if age(since) >= 5001ms { if age(since) < 6s { gap = true } }  wait 1h }\n task watchdog { wait 1h } }\n" \
+  "never \"gap\" { any(c in client : c.gap) }\n"
+  judge(GAP, "1 pause of client for 6s", "gap=p");
+  judge(GAP, "1 pause of client.worker for 6s", "gap=p");
+  judge(GAP, "1 pause of client for 5999ms..6s", "gap=v");
+  judge(GAP, "1 pause of client.worker for 5999ms..6s", "gap=v");
+}
+
 /* A call takes 2 s to 4 s. What comes to somebody who sleeps is taken at the resume: the pause begins when the request,
  * or the answer, is about to arrive. */
 static void test_a_pause_holds_up_what_arrives(void **state) {
@@ -429,6 +468,9 @@ int main(void) {
       cmocka_unit_test(test_a_trigger_whose_guard_does_not_hold_does_nothing),
       cmocka_unit_test(test_a_pause_of_one_task_leaves_the_others_alone),
       cmocka_unit_test(test_a_pause_of_a_client_stops_all_its_tasks),
+      cmocka_unit_test(test_a_task_that_pauses_hears_its_answer_later),
+      cmocka_unit_test(test_an_answer_and_a_time_out_race_after_a_pause_of_their_task),
+      cmocka_unit_test(test_a_pause_is_not_shorter_than_it_may_be),
       cmocka_unit_test(test_a_pause_holds_up_what_arrives),
       cmocka_unit_test(test_an_answer_and_a_time_out_race_after_a_pause),
       cmocka_unit_test(test_a_monotonic_clock_stands_still_in_a_suspend_and_not_in_a_pause),

@@ -205,6 +205,20 @@ static void test_a_late_message_without_bounds_comes_at_any_time(void **state) {
         "1=p 2=v 3=v 4=v 5=p 6=p");
 }
 
+/* The first message is late and comes behind the second one, which takes 1 s. So does a timer, and at the latest then
+ * it has fired. */
+static void test_a_late_message_arrives_strictly_after_its_latency(void **state) {
+  (void)state;
+#define STRICTLY                                                                                              \
+  "service s { var b : bool  var behind : bool\n on a() { if b { behind = true } }\n on b() { b = true } }\n" \
+  "service clock { var fired : bool  timer t\n on start() { t in 1s }\n after t { fired = true } }\n"         \
+  "server x : s\nserver y : clock\n"                                                                          \
+  "client[1] { tell y.start()  wait 0s  tell x.a()  tell x.b()\n wait 1h }\n"                                 \
+  "never \"behind\" { x.behind }\nnever \"at_once\" { x.behind and not y.fired }\n"
+  judge(STRICTLY, "latency 1s..1s to x\n 1 late to x by 0s..5s", "behind=v at_once=p");
+  judge(STRICTLY, "latency 1s..1s to x\n network unordered", "behind=v at_once=v");
+}
+
 /* A copy by 3 s to 4 s comes after 1 s + 3 s to 2 s + 4 s. */
 static void test_a_second_copy_arrives_within_its_own_bounds(void **state) {
   (void)state;
@@ -363,6 +377,7 @@ int main(void) {
       cmocka_unit_test(test_a_prompt_message_arrives_within_its_latency),
       cmocka_unit_test(test_a_late_message_arrives_so_much_after_its_latency),
       cmocka_unit_test(test_a_late_message_without_bounds_comes_at_any_time),
+      cmocka_unit_test(test_a_late_message_arrives_strictly_after_its_latency),
       cmocka_unit_test(test_a_second_copy_arrives_within_its_own_bounds),
       cmocka_unit_test(test_a_latency_belongs_to_its_server),
       cmocka_unit_test(test_a_cut_holds_messages_up_and_loses_none),
