@@ -130,7 +130,7 @@ static void name_message(const World *world, State *state, Move *move) {
 static bool is_its_message(const Shrinker *shrinker, const Move *move, int32_t message) {
   const Cell *record = state_message(&shrinker->world->layout, shrinker->state, message);
   bool same_kind = record[MESSAGE_KIND] == move->kind ||
-                   (record[MESSAGE_KIND] <= MESSAGE_TELL && move->kind <= MESSAGE_TELL); /* a call given up */
+                   (record[MESSAGE_KIND] <= MESSAGE_ORPHAN && move->kind <= MESSAGE_ORPHAN); /* a call given up */
   return record[MESSAGE_CLIENT] == move->client && record[MESSAGE_SERVER] == move->server &&
          record[MESSAGE_PEER] == move->peer && same_kind && record[MESSAGE_HANDLER] == move->handler &&
          (record[MESSAGE_LATE] != 0) == move->travels_alone;

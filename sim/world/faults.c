@@ -401,6 +401,29 @@ static void resume_task(Step *step, int32_t client, int32_t task_index) {
   }
 }
 
+static bool is_losing(const World *world, State *state, int32_t client, int32_t server) {
+  for (int32_t m = 0; m < state->message_count; m++) {
+    const Cell *record = state_message(&world->layout, state, m);
+    if (record[MESSAGE_KIND] == MESSAGE_LOSS && record[MESSAGE_CLIENT] == client + 1 &&
+        record[MESSAGE_SERVER] == server + 1) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Whoever has come back to a server that was not there to notice: it hears first that the old connections are gone. */
+static void notice_returned(Step *step, int32_t server) {
+  const World *world = step->world;
+  for (int32_t c = 0; c < world->program->client_count && step->problem.kind == PROBLEM_NONE; c++) {
+    bool crashed = state_client(&world->layout, step->state, c)[CLIENT_PHASE] == PHASE_CRASHED;
+    const Cell *cut = world_cut(world, step->state, c, server);
+    if (!crashed && (cut == NULL || !cut[CUT_FAULT]) && is_losing(world, step->state, c, server)) {
+      step_notice_loss(step, c, server);
+    }
+  }
+}
+
 static void server_is_back(Step *step, int32_t process, EventKind kind) {
   step->process = process;
   step->server = process - step->world->program->client_count;
@@ -408,6 +431,7 @@ static void server_is_back(Step *step, int32_t process, EventKind kind) {
   cells[SERVER_FAULT] = cells[SERVER_AGE] = 0;
   step_event(step, step_event_of(step, kind));
   look_at_clock(step, GLANCE_SERVER, process, 0);
+  notice_returned(step, process - step->world->program->client_count);
 }
 
 void faults_resume(Step *step, const Action *action) {
@@ -426,24 +450,14 @@ void faults_resume(Step *step, const Action *action) {
 
 /* --- losses of connections --------------------------------------------------------------------------------------- */
 
-static bool is_losing(const World *world, State *state, int32_t client, int32_t server) {
-  for (int32_t m = 0; m < state->message_count; m++) {
-    const Cell *record = state_message(&world->layout, state, m);
-    if (record[MESSAGE_KIND] == MESSAGE_LOSS && record[MESSAGE_CLIENT] == client + 1 &&
-        record[MESSAGE_SERVER] == server + 1) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/* The server will notice, if it cares. */
+/* The server will notice, if it cares, and if it is down and forgets nothing, when it is back. */
 static void begin_loss(Step *step, int32_t client, int32_t server) {
   const World *world = step->world;
   State *state = step->state;
   const Fault *fault = faults_of_server(world, state, server);
-  bool listens = world_service(world, server)->lost_entry != NO_INDEX && (fault == NULL || fault_is_pause(fault));
-  if (!listens || is_losing(world, state, client, server)) {
+  bool remembers =
+      fault == NULL || fault_is_pause(fault) || (fault->kind == FAULT_CRASH_SERVER && fault->memory != MEMORY_LOST);
+  if (!remembers || world_service(world, server)->lost_entry == NO_INDEX || is_losing(world, state, client, server)) {
     return;
   }
   if (state->message_count == STATE_MESSAGES_MAX) {
@@ -586,7 +600,7 @@ static void crash_server(Step *step, int32_t server, int32_t fault) {
   forget_overdue(step, step->process, -1);
   for (int32_t m = step->state->message_count - 1; m >= 0; m--) {
     const Cell *record = state_message(layout, step->state, m);
-    bool is_request = record[MESSAGE_KIND] == MESSAGE_ASK || record[MESSAGE_KIND] == MESSAGE_TELL;
+    bool is_request = record[MESSAGE_KIND] <= MESSAGE_ORPHAN;
     if (record[MESSAGE_SERVER] == server + 1 && is_request) {
       state_remove_message(layout, step->state, m);
     }

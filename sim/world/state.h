@@ -144,7 +144,8 @@ enum {
 
 typedef enum MessageKind {
   MESSAGE_ASK = 1,
-  MESSAGE_TELL, /* of a client or server to a server */
+  MESSAGE_TELL,   /* of a client or server to a server */
+  MESSAGE_ORPHAN, /* an ask whose call was given up: where its guard does not hold it is withdrawn */
   MESSAGE_REPLY,
   MESSAGE_NOTICE, /* of a server to a client */
   MESSAGE_LOSS,   /* no message: the server is to notice that the client is gone */

@@ -548,8 +548,8 @@ static void take_values(Step *step, const Cell *record) {
 }
 
 /* Nobody waits for these replies any more: a request becomes a mere tell, or is withdrawn from the guard at which it
- * waits. A reply on its way is gone: it would change nothing, and could always have arrived before any message behind
- * it. */
+ * waits, or will be when it comes there. A reply on its way is gone: it would change nothing, and could always have
+ * arrived before any message behind it. */
 void step_give_up_call(Step *step, int32_t client, int32_t task, int32_t server) {
   const World *world = step->world;
   for (int32_t m = step->state->message_count - 1; m >= 0; m--) {
@@ -560,10 +560,11 @@ void step_give_up_call(Step *step, int32_t client, int32_t task, int32_t server)
       continue;
     }
     const Handler *handler = &world_service(world, record[MESSAGE_SERVER] - 1)->handlers[record[MESSAGE_HANDLER]];
-    if (record[MESSAGE_KIND] == MESSAGE_REPLY || (record[MESSAGE_WAITING] && !handler->keeps)) {
+    bool is_withdrawn = handler->guard != NO_INDEX && !handler->keeps;
+    if (record[MESSAGE_KIND] == MESSAGE_REPLY || (record[MESSAGE_WAITING] && is_withdrawn)) {
       state_remove_message(&world->layout, step->state, m);
     } else {
-      record[MESSAGE_KIND] = MESSAGE_TELL;
+      record[MESSAGE_KIND] = is_withdrawn ? MESSAGE_ORPHAN : MESSAGE_TELL;
       record[MESSAGE_TASK] = 0;
     }
   }
@@ -665,7 +666,7 @@ static void arrive_at_server(Step *step, const Cell *record) {
   } else if (guard_holds(step, handler)) {
     vm_run_server(step, step->server, handler->entry);
     step_serve_waiting(step, step->server);
-  } else if (step->problem.kind == PROBLEM_NONE) {
+  } else if (step->problem.kind == PROBLEM_NONE && record[MESSAGE_KIND] != MESSAGE_ORPHAN) {
     wait_at_guard(step, record);
   }
 }

@@ -6,49 +6,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "explore/verify.h"
-#include "support/shipped.h"
-
-/* Holds or fails as one letter: p proved, v violated, u undecided, n not applicable. */
-static char letter_of(const Verification *verification, const char *property) {
-  for (int32_t p = 0; p < verification->property_count; p++) {
-    if (strcmp(verification->properties[p].name, property) == 0) {
-      return "pvxun"[verification->properties[p].verdict];
-    }
-  }
-  return '?';
-}
-
-static bool has_finding(const Verification *verification, const char *kind) {
-  for (int32_t f = 0; f < verification->finding_count; f++) {
-    if (strcmp(verification->findings[f].kind, kind) == 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/* `pairs` is "property", "letter", … and ends with NULL. */
-static void judge(const char *text, const char *finding, const char *const *pairs) {
-  Shipped shipped = shipped_text(text, "s", NULL);
-  Verification *verification = verify(shipped.program, &(VerifyOptions){.symmetry = true});
-  for (; *pairs != NULL; pairs += 2) {
-    print_message("%s\n", *pairs);
-    assert_int_equal(letter_of(verification, pairs[0]), pairs[1][0]);
-  }
-  if (finding == NULL) {
-    assert_int_equal(verification->finding_count, 0);
-  } else {
-    assert_true(has_finding(verification, finding));
-  }
-  verification_free(verification);
-  shipped_close(&shipped);
-}
-
-#define JUDGE(text, finding, ...) judge(text, finding, (const char *const[]){__VA_ARGS__, NULL})
+#include "support/judge.h"
 
 static void test_an_ask_without_a_time_out_waits_for_ever_for_a_lost_message(void **state) {
   (void)state;
