@@ -6,9 +6,8 @@ static void begin(void *self, Walk *walk) {
   (void)self;
   static const uint32_t rates[] = {5, 15, 60};
   uint32_t rate = rates[rng_below(&walk->rng, 3)];
-  walk->temper = (Temper){.timing = rng_one_in(&walk->rng, 2) ? TIMING_EDGE : TIMING_BOUNDARY,
-                          .strike_one_in = rate,
-                          .choice_one_in = rate};
+  walk->temper = (Temper){.strike_one_in = rate, .choice_one_in = rate};
+  walk_set_timing(walk, rng_one_in(&walk->rng, 2) ? TIMING_EDGE : TIMING_BOUNDARY);
   walk_vary(walk);
 }
 

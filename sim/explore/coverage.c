@@ -35,8 +35,8 @@ static void begin(void *self, Walk *walk) {
   Coverage *coverage = self;
   Rng *rng = &walk->rng;
   uint32_t rate = UINT32_C(8) << rng_below(rng, 4);
-  walk->temper =
-      (Temper){.is_mixed = rng_one_in(rng, 2), .timing = TIMING_BOUNDARY, .strike_one_in = rate, .choice_one_in = rate};
+  walk->temper = (Temper){.strike_one_in = rate, .choice_one_in = rate};
+  walk_set_timing(walk, rng_one_in(rng, 2) ? TIMING_MIXED : TIMING_BOUNDARY);
   walk_vary(walk);
   coverage->repeated = NULL;
   if (coverage->kept_count > 0 && !rng_one_in(rng, 4)) {
@@ -68,7 +68,7 @@ static void end(void *self, const Walk *walk, int32_t new_until) {
 
 const Strategy strategy_coverage = {.name = "coverage",
                                     .text = "goes on from where runs reached something new",
-                                    .share = 2,
+                                    .share = 1,
                                     .new = new,
                                     .free = free,
                                     .forget = forget,

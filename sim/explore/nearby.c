@@ -32,10 +32,8 @@ static void shrink_this(Nearby *nearby) {
 /* Mostly as soon as may be: what is short in steps is often short in time. */
 static void draw_temper(Walk *walk) {
   uint32_t rate = UINT32_C(2) << rng_below(&walk->rng, 4);
-  walk->temper = (Temper){.is_mixed = rng_one_in(&walk->rng, 2),
-                          .timing = (Timing)rng_below(&walk->rng, TIMING_COUNT),
-                          .strike_one_in = rate,
-                          .choice_one_in = rate};
+  walk->temper = (Temper){.strike_one_in = rate, .choice_one_in = rate};
+  walk_set_timing(walk, (Timing)rng_below(&walk->rng, TIMING_COUNT));
 }
 
 /* The next decision: the best run's, as far as it is followed, then any. */

@@ -12,6 +12,7 @@ typedef struct Pct {
   int32_t priority[WORLD_PROCESSES_MAX]; /* the larger, the sooner */
   int32_t change_at[CHANGES_MAX];
   int32_t change_count, lowest, length;
+  bool is_planned; /* who acts does so when it was planned, not as soon as it may */
 } Pct;
 
 static void *new (const World *world) {
@@ -39,14 +40,10 @@ static void begin(void *self, Walk *walk) {
   for (int32_t c = 0; c < pct->change_count; c++) {
     pct->change_at[c] = (int32_t)rng_below(&walk->rng, (uint64_t)length);
   }
-  bool mixed = rng_one_in(&walk->rng, 2);
-  walk->temper = (Temper){.is_mixed = mixed, .strike_one_in = 1, .choice_one_in = 20};
+  pct->is_planned = rng_one_in(&walk->rng, 2);
+  walk->temper = (Temper){.strike_one_in = 1, .choice_one_in = 20};
+  walk_set_timing(walk, TIMING_MIXED);
   walk_vary(walk);
-}
-
-static int32_t process_of(const Walk *walk, const Action *action) {
-  bool of_server = action->kind == ACTION_FIRE || action->kind == ACTION_SYNC;
-  return action->subject + (of_server ? walk->world->program->client_count : 0);
 }
 
 static bool is_change(const Pct *pct, int32_t step) {
@@ -65,8 +62,8 @@ static int32_t best(const Pct *pct, const Walk *walk) {
     if (due->earliest_ns > walk->last_ns || walk->planned_ns[i] == INT64_MAX) {
       continue;
     }
-    int32_t mine = pct->priority[process_of(walk, &due->action)];
-    int32_t other = chosen < 0 ? INT32_MIN : pct->priority[process_of(walk, &walk->due[chosen].action)];
+    int32_t mine = pct->priority[action_process(walk->world, &due->action)];
+    int32_t other = chosen < 0 ? INT32_MIN : pct->priority[action_process(walk->world, &walk->due[chosen].action)];
     if (mine > other || (mine == other && due->earliest_ns < walk->due[chosen].earliest_ns)) {
       chosen = i;
     }
@@ -74,17 +71,16 @@ static int32_t best(const Pct *pct, const Walk *walk) {
   return chosen;
 }
 
-/* Client steps keep their planned instants when the temper is mixed: priorities order what coincides, plans the rest.
- */
 static bool decide(void *self, Walk *walk, Decision *decision) {
   Pct *pct = self;
   int32_t chosen = best(pct, walk);
   if (is_change(pct, walk->decision_count)) {
-    if (rng_one_in(&walk->rng, 2) && walk_strike(walk, walk->last_ns, decision)) {
+    if (rng_one_in(&walk->rng, 2) &&
+        walk_strike(walk, chosen >= 0 ? &walk->due[chosen] : NULL, walk->last_ns, decision)) {
       return true;
     }
     if (chosen >= 0) {
-      pct->priority[process_of(walk, &walk->due[chosen].action)] = --pct->lowest;
+      pct->priority[action_process(walk->world, &walk->due[chosen].action)] = --pct->lowest;
       chosen = best(pct, walk);
     }
   }
@@ -93,14 +89,14 @@ static bool decide(void *self, Walk *walk, Decision *decision) {
   }
   const Due *due = &walk->due[chosen];
   int64_t to = due->latest_ns < walk->last_ns ? due->latest_ns : walk->last_ns;
-  int64_t at = walk->temper.is_mixed ? walk->planned_ns[chosen] : due->earliest_ns;
+  int64_t at = pct->is_planned ? walk->planned_ns[chosen] : due->earliest_ns;
   *decision = (Decision){at < due->earliest_ns ? due->earliest_ns : at > to ? to : at, due->action};
   return true;
 }
 
 const Strategy strategy_pct = {.name = "pct",
                                .text = "priorities with change points",
-                               .share = 1,
+                               .share = 3,
                                .new = new,
                                .free = free,
                                .forget = forget,

@@ -182,11 +182,6 @@ static bool take_move(Shrinker *shrinker, Move *move, Action *action, Step *step
   return step->problem.kind == PROBLEM_NONE;
 }
 
-static int32_t process_of(const Shrinker *shrinker, const Action *action) {
-  bool of_server = action->kind == ACTION_FIRE || action->kind == ACTION_SYNC;
-  return action->subject + (of_server ? shrinker->world->program->client_count : 0);
-}
-
 /* --- recording --------------------------------------------------------------------------------------------------- */
 
 static void record(Shrinker *shrinker, const Decision *decisions, int32_t count) {
@@ -246,7 +241,7 @@ static bool rehearse(Shrinker *shrinker, Cost *cost) {
     if (!take_move(shrinker, move, &action, &step) || kept >= SCHEDULE_STEPS_MAX) {
       return false;
     }
-    int32_t process = process_of(shrinker, &action);
+    int32_t process = action_process(shrinker->world, &action);
     *cost = (Cost){cost->faults + step.faults, cost->steps + step.steps, cost->switches + (process != last)};
     last = process;
     shrinker->actions[kept] = action;
@@ -331,7 +326,7 @@ static bool belongs_to(const Shrinker *shrinker, const Move *move, int32_t clien
   if (move->action.kind == ACTION_ARRIVE) {
     return move->client == client + 1;
   }
-  return process_of(shrinker, &move->action) == client;
+  return action_process(shrinker->world, &move->action) == client;
 }
 
 /* Without a client's moves between the beginnings of two of its attempts: it comes to the later one at once, either
@@ -357,7 +352,7 @@ static bool without_attempts(Shrinker *shrinker, int32_t client, int32_t from, i
 static int32_t next_attempt(const Shrinker *shrinker, int32_t client, int32_t from) {
   for (int32_t i = from; i < shrinker->best.count; i++) {
     const Move *move = &shrinker->best.items[i];
-    if (move->begins_attempt && process_of(shrinker, &move->action) == client) {
+    if (move->begins_attempt && action_process(shrinker->world, &move->action) == client) {
       return i;
     }
   }
@@ -441,7 +436,8 @@ static bool without_strike(Shrinker *shrinker, int32_t at) {
   memset(struck->strikes.items, 0, sizeof struck->strikes.items);
   for (int32_t i = at + 1; i < shrinker->trial.count; i++) {
     const Move *move = &shrinker->trial.items[i];
-    if (move->action.kind == ACTION_RESUME && move->action.subject == process_of(shrinker, &struck->action)) {
+    if (move->action.kind == ACTION_RESUME &&
+        move->action.subject == action_process(shrinker->world, &struck->action)) {
       join(&struck->compares, &move->compares);
       join(&struck->picks, &move->picks);
       join(&struck->strikes, &move->strikes);
@@ -478,8 +474,9 @@ static bool drop_faults(Shrinker *shrinker) {
 static int32_t resume_of(const Shrinker *shrinker, int32_t pause) {
   const Move *items = shrinker->best.items;
   int32_t i = pause + 1;
-  while (i < shrinker->best.count && (items[i].action.kind != ACTION_RESUME ||
-                                      items[i].action.subject != process_of(shrinker, &items[pause].action))) {
+  while (i < shrinker->best.count &&
+         (items[i].action.kind != ACTION_RESUME ||
+          items[i].action.subject != action_process(shrinker->world, &items[pause].action))) {
     i++;
   }
   return i;
@@ -496,7 +493,7 @@ static void answer_all(Answers *answers, int32_t answer, int32_t count) {
 static void append_own(Shrinker *shrinker, int32_t client, int32_t from, int32_t end, bool too_late) {
   for (int32_t i = from + 1; i < end; i++) {
     Move move = shrinker->best.items[i];
-    if (process_of(shrinker, &move.action) != client || move.action.kind == ACTION_PAUSE) {
+    if (action_process(shrinker->world, &move.action) != client || move.action.kind == ACTION_PAUSE) {
       continue;
     }
     memset(move.strikes.items, 0, sizeof move.strikes.items);
@@ -510,7 +507,7 @@ static void append_own(Shrinker *shrinker, int32_t client, int32_t from, int32_t
 /* The pause of move `at` begins right behind move `from` already; what its process did between comes after its end. */
 static bool pull_pause(Shrinker *shrinker, int32_t at, int32_t from, bool overdue, bool too_late) {
   const Move *items = shrinker->best.items;
-  int32_t resume = resume_of(shrinker, at), client = process_of(shrinker, &items[at].action);
+  int32_t resume = resume_of(shrinker, at), client = action_process(shrinker->world, &items[at].action);
   Move pause = {.action = {.kind = ACTION_PAUSE, .subject = (uint8_t)client, .object = (uint8_t)(items[at].pause - 1)}};
   Move end = {.action = {.kind = ACTION_RESUME, .subject = (uint8_t)client}};
   answer_all(&end.compares, overdue, 4);
@@ -520,7 +517,7 @@ static bool pull_pause(Shrinker *shrinker, int32_t at, int32_t from, bool overdu
   }
   trial_append(shrinker, &pause);
   for (int32_t i = from + 1; i < resume; i++) {
-    if (process_of(shrinker, &items[i].action) != client) {
+    if (action_process(shrinker->world, &items[i].action) != client) {
       trial_append(shrinker, &items[i]);
     }
   }
@@ -546,7 +543,7 @@ static bool pull_pause_anywhere(Shrinker *shrinker, int32_t at) {
 static bool pull_pauses(Shrinker *shrinker) {
   for (int32_t i = 0; i < shrinker->best.count; i++) {
     const Move *move = &shrinker->best.items[i];
-    if (move->pause != 0 && process_of(shrinker, &move->action) < shrinker->world->program->client_count &&
+    if (move->pause != 0 && action_process(shrinker->world, &move->action) < shrinker->world->program->client_count &&
         pull_pause_anywhere(shrinker, i)) {
       return true;
     }
@@ -571,9 +568,9 @@ static bool move_to(Shrinker *shrinker, int32_t from, int32_t to) {
 static bool gather_processes(Shrinker *shrinker) {
   bool any = false;
   for (int32_t i = 1; i < shrinker->best.count; i++) {
-    int32_t process = process_of(shrinker, &shrinker->best.items[i].action);
+    int32_t process = action_process(shrinker->world, &shrinker->best.items[i].action);
     for (int32_t j = i - 1; j >= 0 && j >= i - 12; j--) {
-      if (process_of(shrinker, &shrinker->best.items[j].action) == process) {
+      if (action_process(shrinker->world, &shrinker->best.items[j].action) == process) {
         any |= j < i - 1 && (move_to(shrinker, i, j + 1) || move_to(shrinker, j, i - 1));
         break;
       }

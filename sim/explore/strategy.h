@@ -26,7 +26,9 @@ extern const Strategy strategy_swarm;    /* each run with some of the faults, an
 extern const Strategy strategy_boundary; /* just under, at and just over each bound */
 extern const Strategy strategy_coverage; /* goes on from where runs reached something new */
 
-#define STRATEGY_COUNT 5
+extern const Strategy strategy_zones; /* priorities with change points, over zones */
+
+#define STRATEGY_COUNT 6
 extern const Strategy *const strategies[STRATEGY_COUNT];
 /* NULL: there is none of that name. */
 const Strategy *strategy_find(const char *name);

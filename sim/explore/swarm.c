@@ -6,10 +6,13 @@ static void begin(void *self, Walk *walk) {
   (void)self;
   Rng *rng = &walk->rng;
   uint32_t rate = UINT32_C(4) << rng_below(rng, 6);
-  walk->temper = (Temper){.is_mixed = rng_one_in(rng, 3),
-                          .timing = (Timing)rng_below(rng, TIMING_COUNT),
-                          .strike_one_in = rng_one_in(rng, 6) ? 0 : rate,
-                          .choice_one_in = rng_one_in(rng, 6) ? 0 : rate};
+  walk->temper =
+      (Temper){.strike_one_in = rng_one_in(rng, 6) ? 0 : rate, .choice_one_in = rng_one_in(rng, 6) ? 0 : rate};
+  if (rng_one_in(rng, 2)) {
+    walk_draw_timings(walk);
+  } else {
+    walk_set_timing(walk, (Timing)rng_below(rng, TIMING_COUNT));
+  }
   walk_vary(walk);
   if (walk->world->program->fault_count > 1) {
     uint64_t half = rng_next(rng);
@@ -19,5 +22,5 @@ static void begin(void *self, Walk *walk) {
 
 const Strategy strategy_swarm = {.name = "swarm",
                                  .text = "each run with some of the faults, and one way to go about time",
-                                 .share = 4,
+                                 .share = 1,
                                  .begin = begin};

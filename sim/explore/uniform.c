@@ -3,8 +3,9 @@
 
 static void begin(void *self, Walk *walk) {
   (void)self;
-  walk->temper = (Temper){.timing = TIMING_UNIFORM, .strike_one_in = 30, .choice_one_in = 30};
+  walk->temper = (Temper){.strike_one_in = 30, .choice_one_in = 30};
+  walk_set_timing(walk, TIMING_UNIFORM);
 }
 
 const Strategy strategy_uniform = {
-    .name = "uniform", .text = "any instant of its window, any fault at any time", .share = 5, .begin = begin};
+    .name = "uniform", .text = "any instant of its window, any fault at any time", .share = 3, .begin = begin};

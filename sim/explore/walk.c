@@ -89,9 +89,18 @@ static int64_t open_end(Walk *walk, int64_t from, Timing timing) {
   return from + (timing == TIMING_EARLY ? 0 : length + (int64_t)rng_below(&walk->rng, (uint64_t)length));
 }
 
+int32_t walk_whose(const World *world, const State *state, const Action *action) {
+  Cell client = 0;
+  if (action->kind == ACTION_ARRIVE) {
+    client = state_message(&world->layout, (State *)state, action->object)[MESSAGE_CLIENT];
+  }
+  return client > 0 ? client - 1 : action_process(world, action);
+}
+
 static int64_t plan(Walk *walk, const Due *due) {
   const Temper *temper = &walk->temper;
-  Timing timing = temper->is_mixed ? (Timing)rng_below(&walk->rng, TIMING_COUNT) : temper->timing;
+  Timing timing = temper->timing[walk_whose(walk->world, clocked_state(walk->clocked), &due->action)];
+  timing = timing == TIMING_MIXED ? (Timing)rng_below(&walk->rng, TIMING_MIXED) : timing;
   if (due->optional && rng_one_in(&walk->rng, 4)) {
     return INT64_MAX;
   }
@@ -204,6 +213,19 @@ static bool may_strike_now(const Walk *walk) {
   return false;
 }
 
+void walk_set_timing(Walk *walk, Timing timing) {
+  for (int32_t p = 0; p < WORLD_PROCESSES_MAX; p++) {
+    walk->temper.timing[p] = timing;
+  }
+}
+
+void walk_draw_timings(Walk *walk) {
+  int32_t count = walk->world->program->client_count + walk->world->program->server_count;
+  for (int32_t p = 0; p < count; p++) {
+    walk->temper.timing[p] = (Timing)rng_below(&walk->rng, TIMING_COUNT);
+  }
+}
+
 void walk_vary(Walk *walk) {
   Temper *temper = &walk->temper;
   temper->length = walk->decision_max >> rng_below(&walk->rng, 4);
@@ -218,28 +240,43 @@ void walk_vary(Walk *walk) {
 
 /* --- decisions --------------------------------------------------------------------------------------------------- */
 
-bool walk_strike(Walk *walk, int64_t until_ns, Decision *decision) {
+/* One of the faults; or of those that strike the process that is to act next, if there are any. */
+static const Action *random_fault(Walk *walk, const Due *next) {
+  const Action *chosen = NULL;
+  uint64_t ties = 0;
+  for (int32_t i = 0; next != NULL && i < walk->fault_count; i++) {
+    bool strikes_it = walk->faults[i].subject == action_process(walk->world, &next->action);
+    if (strikes_it && rng_below(&walk->rng, ++ties) == 0) {
+      chosen = &walk->faults[i];
+    }
+  }
+  return chosen != NULL ? chosen : &walk->faults[rng_below(&walk->rng, (uint64_t)walk->fault_count)];
+}
+
+bool walk_strike(Walk *walk, const Due *next, int64_t until_ns, Decision *decision) {
   if (walk->fault_count == 0 || !may_strike_now(walk) || !rng_one_in(&walk->rng, walk->temper.strike_one_in)) {
     return false;
   }
   int64_t to = until_ns == INT64_MAX ? walk->now_ns + random_constant(walk) : until_ns;
-  int64_t at = rng_one_in(&walk->rng, 2)   ? rng_between(&walk->rng, walk->now_ns, to)
-               : rng_one_in(&walk->rng, 2) ? walk->now_ns
-                                           : to;
-  *decision = (Decision){at, walk->faults[rng_below(&walk->rng, (uint64_t)walk->fault_count)]};
+  switch (rng_below(&walk->rng, 4)) {
+  case 0: *decision = (Decision){walk->now_ns, *random_fault(walk, NULL)}; break;
+  case 1: *decision = (Decision){to, *random_fault(walk, next)}; break; /* right before it acts */
+  default: *decision = (Decision){rng_between(&walk->rng, walk->now_ns, to), *random_fault(walk, NULL)};
+  }
   return true;
 }
 
 bool walk_decide(Walk *walk, Decision *decision) {
   int64_t at_ns;
   int32_t first = first_planned(walk, &at_ns);
-  if (walk_strike(walk, at_ns, decision)) {
+  const Due *next = first >= 0 ? &walk->due[first] : NULL;
+  if (walk_strike(walk, next, at_ns, decision)) {
     return true;
   }
-  if (first >= 0) {
-    *decision = (Decision){at_ns, walk->due[first].action};
+  if (next != NULL) {
+    *decision = (Decision){at_ns, next->action};
   }
-  return first >= 0;
+  return next != NULL;
 }
 
 bool walk_take(Walk *walk, const Decision *decision) {

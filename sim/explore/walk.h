@@ -22,19 +22,20 @@ typedef enum Timing {
   TIMING_EDGE,     /* exactly at one of the two ends: much meets at one instant */
   TIMING_EARLY,    /* as soon as it may */
   TIMING_LATE,     /* as late as it may */
+  TIMING_MIXED,    /* each thing has one of those above */
   TIMING_COUNT
 } Timing;
 
 /* How a run goes about time and faults. Probabilities are "one in so many". */
 typedef struct Temper {
-  bool is_mixed;          /* each thing has a timing of its own */
-  Timing timing;          /* else: of all */
-  uint32_t strike_one_in; /* a fault before a step; 0: never */
-  uint32_t choice_one_in; /* a fault inside a step, at each point where one may strike; 0: never */
-  uint64_t faults_off;    /* bit set of the scenario's faults that stay away */
-  bool only_inside;       /* faults strike only while some client is in its critical section */
-  bool meets_deadlines;   /* what is planned for later happens when something else has to: much at one instant */
-  int32_t length;         /* of the run, in decisions; 0: as many as are allowed */
+  Timing
+      timing[WORLD_PROCESSES_MAX]; /* of what happens at a process; of messages to and from a client, that client's */
+  uint32_t strike_one_in;          /* a fault before a step; 0: never */
+  uint32_t choice_one_in;          /* a fault inside a step, at each point where one may strike; 0: never */
+  uint64_t faults_off;             /* bit set of the scenario's faults that stay away */
+  bool only_inside;                /* faults strike only while some client is in its critical section */
+  bool meets_deadlines; /* what is planned for later happens when something else has to: much at one instant */
+  int32_t length;       /* of the run, in decisions; 0: as many as are allowed */
 } Temper;
 
 #define WALK_CONSTANTS_MAX 64
@@ -65,14 +66,20 @@ void walk_free(Walk *walk);
 /* What the strategies that vary their runs have in common: one length for short and long runs (all of the longest, a
  * half, …), and every other run keeps its faults for when somebody is inside, where they are then likely. */
 void walk_vary(Walk *walk);
+/* The process that an action belongs to: of a message to or from a client, that client. */
+int32_t walk_whose(const World *world, const State *state, const Action *action);
+/* All processes go about time in the same way; or each in its own, a slow one beside a fast one. */
+void walk_set_timing(Walk *walk, Timing timing);
+void walk_draw_timings(Walk *walk);
 /* Begins a new run, with its own stream of random numbers. */
 void walk_begin(Walk *walk, uint64_t seed);
 /* Looks what is due now, and plans what is new. False: nothing is. */
 bool walk_look(Walk *walk);
 /* The decision that the plans lead to, or now and then a fault before it. False: nothing will happen any more. */
 bool walk_decide(Walk *walk, Decision *decision);
-/* Whether a fault is to strike, and which, at an instant up to `until_ns`. */
-bool walk_strike(Walk *walk, int64_t until_ns, Decision *decision);
+/* Whether a fault is to strike, and which, at an instant up to `until_ns`, when `next` (or nothing: NULL) is planned.
+ */
+bool walk_strike(Walk *walk, const Due *next, int64_t until_ns, Decision *decision);
 /* Takes and keeps it. False: a finding of the model. */
 bool walk_take(Walk *walk, const Decision *decision);
 /* An answer to a choice: the model's own at random, the adversary's mostly 0. */

@@ -54,6 +54,12 @@ static inline bool action_is(const Action *a, const Action *b) {
   return a->kind == b->kind && a->subject == b->subject && a->object == b->object && a->part == b->part;
 }
 
+/* The process at which it happens, and on whose clock. */
+static inline int32_t action_process(const World *world, const Action *action) {
+  bool of_server = action->kind == ACTION_FIRE || action->kind == ACTION_SYNC;
+  return action->subject + (of_server ? world->program->client_count : 0);
+}
+
 /* Everything that is pending in a state; returns how many. */
 int32_t step_things(const World *world, const State *state, Thing things[THINGS_MAX]);
 /* What the adversary may do now with what is left of its budgets, apart from choices inside steps. */

@@ -176,16 +176,11 @@ static int64_t suspends_us(const World *world, const State *state, int32_t clien
   return behind;
 }
 
-/* The process whose clock a thing is measured on. */
-static int32_t process_of(const World *world, const Thing *thing) {
-  return thing->kind == ACTION_FIRE || thing->kind == ACTION_SYNC ? world->program->client_count + thing->subject
-                                                                  : thing->subject;
-}
-
 static void bound_thing(const Timed *timed, const State *state, const Thing *thing, AgeBounds *bounds) {
   const World *world = timed->world;
   int64_t lo = thing->lo_us, hi = thing->hi_us;
-  int32_t process = process_of(world, thing);
+  Action action = thing_action(thing);
+  int32_t process = action_process(world, &action);
   bool may_be_past = thing->withheld || may_pause(world, state, process);
   if (thing->kind == ACTION_FIRE) {
     int64_t back = world_reading(world, process, steps_back_us(world, state, process), 0, 0).hi_us;

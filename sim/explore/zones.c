@@ -1,0 +1,210 @@
+/* A random order of events, whose times are solved: the run is walked over zones (world/timed), which hold all timings
+ * of the order so far, with priorities and change points as in pct.c. What is met only if every delay has one certain
+ * length is met here as often as anything else. A walk that violates something gets its times (world/schedule), and the
+ * run is those decisions; another walk is a run without any. */
+#include "explore/strategy.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "world/schedule.h"
+#include "world/timed.h"
+#include "zone/dbm.h"
+
+enum { CHANGES_MAX = 4, LENGTH_MIN = 20, LENGTH_MAX = 160 };
+
+typedef struct Place {
+  uint8_t *key;
+  uint32_t key_bytes, zone_words;
+  int32_t zone[DBM_DIM_MAX * DBM_DIM_MAX];
+} Place;
+
+typedef struct Zones {
+  const World *world;
+  Timed *timed; /* NULL: the model's constants do not fit */
+  System system;
+  Rng *rng;
+  State state; /* where the walk is, its names */
+  Place at, next;
+  Action actions[LENGTH_MAX];
+  int64_t times_ns[LENGTH_MAX + 1];
+  int32_t count;                         /* of the actions, and of the run's decisions if it is solved */
+  uint64_t known;                        /* properties that a run of this batch has violated */
+  uint64_t violated;                     /* by the step that is considered next */
+  uint32_t candidates;                   /* that are as good as that one */
+  int32_t best;                          /* its priority */
+  int32_t actor;                         /* whose the last action was */
+  bool strikes;                          /* a fault is wanted */
+  bool struck;                           /* the last action was one, or had one in it */
+  int32_t priority[WORLD_PROCESSES_MAX]; /* the larger, the sooner */
+  int32_t change_at[CHANGES_MAX];
+  int32_t change_count, lowest;
+} Zones;
+
+static void *new (const World *world) {
+  Zones *zones = calloc(1, sizeof *zones);
+  CHECK(zones != NULL);
+  int64_t too_large_us;
+  zones->world = world;
+  zones->timed = timed_new(world, &too_large_us);
+  zones->system = zones->timed != NULL ? timed_system(zones->timed, false) : (System){0};
+  zones->at.key = malloc(layout_packed_max(&world->layout));
+  zones->next.key = malloc(layout_packed_max(&world->layout));
+  CHECK(zones->at.key != NULL && zones->next.key != NULL);
+  return zones;
+}
+
+static void delete (void *self) {
+  Zones *zones = self;
+  timed_free(zones->timed);
+  free(zones->at.key);
+  free(zones->next.key);
+  free(zones);
+}
+
+static void forget(void *self) {
+  ((Zones *)self)->known = 0;
+}
+
+/* --- one step ---------------------------------------------------------------------------------------------------- */
+
+static void keep(Zones *zones, const Successor *successor) {
+  Place *next = &zones->next;
+  next->key_bytes = successor->state.key_bytes;
+  next->zone_words = successor->state.zone_words;
+  memcpy(next->key, successor->state.key, next->key_bytes);
+  memcpy(next->zone, successor->state.zone, next->zone_words * sizeof *next->zone);
+  zones->actions[zones->count] = successor->action;
+  zones->violated = successor->violated;
+  zones->struck = successor->faults > 0;
+}
+
+static void keep_initial(void *user, const Successor *successor) {
+  keep(user, successor);
+}
+
+/* What is wanted of a step: a fault or none; else the priority of whose it is. */
+static int32_t rank(const Zones *zones, const Successor *successor, int32_t process) {
+  return zones->priority[process] - ((successor->faults > 0) != zones->strikes ? WORLD_PROCESSES_MAX + CHANGES_MAX : 0);
+}
+
+static void consider(void *user, const Successor *successor) {
+  Zones *zones = user;
+  int32_t process = walk_whose(zones->world, &zones->state, &successor->action);
+  int32_t mine = rank(zones, successor, process);
+  zones->candidates = zones->candidates == 0 || mine > zones->best ? 1 : zones->candidates + (mine == zones->best);
+  if (mine > zones->best || (mine == zones->best && rng_one_in(zones->rng, zones->candidates))) {
+    zones->best = mine;
+    zones->actor = process;
+    keep(zones, successor);
+  }
+}
+
+static SystemState state_at(const Place *place) {
+  return (SystemState){place->key, place->key_bytes, place->zone, place->zone_words};
+}
+
+static void move_on(Zones *zones) {
+  Place left = zones->at;
+  zones->at = zones->next;
+  zones->next.key = left.key;
+  state_unpack(&zones->world->layout, zones->at.key, &zones->state);
+}
+
+/* Who acted last falls behind all others at a change point, and mostly when a fault has struck: who sleeps shall sleep
+ * on. */
+static void change(Zones *zones, const Temper *temper) {
+  bool falls = zones->struck && !rng_one_in(zones->rng, 4);
+  for (int32_t c = 0; c < zones->change_count; c++) {
+    falls |= zones->change_at[c] == zones->count;
+  }
+  if (falls && zones->count > 0) {
+    zones->priority[zones->actor] = --zones->lowest;
+  }
+  zones->strikes = temper->strike_one_in > 0 && rng_one_in(zones->rng, temper->strike_one_in);
+}
+
+/* --- the walk ---------------------------------------------------------------------------------------------------- */
+
+static void begin_walk(Zones *zones, int32_t length) {
+  int32_t process_count = zones->world->program->client_count + zones->world->program->server_count;
+  for (int32_t p = 0; p < process_count; p++) {
+    int32_t other = (int32_t)rng_below(zones->rng, (uint64_t)p + 1);
+    zones->priority[p] = zones->priority[other];
+    zones->priority[other] = p;
+  }
+  zones->lowest = 0;
+  zones->change_count = (int32_t)rng_below(zones->rng, CHANGES_MAX + 1);
+  for (int32_t c = 0; c < zones->change_count; c++) {
+    zones->change_at[c] = (int32_t)rng_below(zones->rng, (uint64_t)length);
+  }
+  zones->count = 0;
+  zones->system.initial(zones->system.self, false, keep_initial, zones);
+  move_on(zones);
+}
+
+/* False: nothing can happen any more. */
+static bool walk_step(Zones *zones, const Temper *temper) {
+  zones->candidates = 0;
+  zones->best = INT32_MIN;
+  change(zones, temper);
+  zones->system.successors(zones->system.self, state_at(&zones->at), false, consider, zones);
+  if (zones->candidates == 0) {
+    return false;
+  }
+  move_on(zones);
+  zones->count++;
+  return true;
+}
+
+/* The instants of the walk so far, and of a look at what its last state violates. */
+static bool solve(Zones *zones, uint64_t by_step, uint64_t by_state) {
+  int32_t look = NO_INDEX;
+  for (int32_t p = zones->world->monitor_count; p < world_property_count(zones->world) && by_step == 0; p++) {
+    look = by_state >> p & 1 ? p : look;
+  }
+  return schedule_solve(zones->world, zones->actions, zones->count, look, zones->times_ns) == SCHEDULE_SOLVED;
+}
+
+/* Up to where something is violated that no run of this batch has violated yet. */
+static bool walk_to_violation(Zones *zones, const Temper *temper, int32_t length) {
+  bool found = false;
+  begin_walk(zones, length);
+  while (!found && zones->count < length && walk_step(zones, temper)) {
+    uint64_t by_state = zones->system.violations(zones->system.self, state_at(&zones->at)) & ~zones->known;
+    uint64_t by_step = zones->violated & ~zones->known;
+    found = (by_step | by_state) != 0 && solve(zones, by_step, by_state);
+    zones->known |= found ? by_step | by_state : 0;
+  }
+  return found;
+}
+
+static void begin(void *self, Walk *walk) {
+  Zones *zones = self;
+  zones->rng = &walk->rng;
+  walk->temper = (Temper){.strike_one_in = UINT32_C(4) << rng_below(&walk->rng, 4)};
+  walk_set_timing(walk, TIMING_LATE); /* behind the last decision: what a state violates shows late */
+  int32_t length = LENGTH_MIN << rng_below(&walk->rng, 4);
+  if (zones->timed == NULL || !walk_to_violation(zones, &walk->temper, length)) {
+    zones->count = 0;
+  }
+}
+
+static bool decide(void *self, Walk *walk, Decision *decision) {
+  Zones *zones = self;
+  int32_t at = walk->decision_count;
+  if (at < zones->count) {
+    *decision = (Decision){zones->times_ns[at], zones->actions[at]};
+    return true;
+  }
+  return at > 0 && at == zones->count && walk_decide(walk, decision);
+}
+
+const Strategy strategy_zones = {.name = "zones",
+                                 .text = "priorities with change points, and times that are solved, not drawn",
+                                 .share = 4,
+                                 .new = new,
+                                 .free = delete,
+                                 .forget = forget,
+                                 .begin = begin,
+                                 .decide = decide};
