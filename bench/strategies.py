@@ -18,8 +18,11 @@ CASES = [
     ("broken/fischer_fast", "three", "mutual_exclusion"),
     ("broken/naked_del", "pause", "owner_release"),
     ("broken/redlock_no_validity", "late", "mutual_exclusion"),
+    ("broken/zookeeper_trusting", "cut", "mutual_exclusion"),
+    ("broken/semaphore_given_twice", "pause", "three inside, none of which has outlived its lease"),
+    ("broken/consul_no_delay", "pause", "mutual_exclusion"),
 ]
-STRATEGIES = ["uniform", "pct", "swarm", "boundary", "coverage", None]
+STRATEGIES = ["uniform", "pct", "swarm", "boundary", "coverage", "zones", None]
 
 
 def runs_until(program, case, strategy, seed, runs, folder):
@@ -34,7 +37,7 @@ def runs_until(program, case, strategy, seed, runs, folder):
 def main():
     parser = argparse.ArgumentParser(description="Runs to the first violation, per strategy.")
     parser.add_argument("program")
-    parser.add_argument("--seeds", type=int, default=9)
+    parser.add_argument("--seeds", type=int, default=12)
     parser.add_argument("--runs", type=int, default=6000)
     options = parser.parse_args()
     print("| | " + " | ".join(strategy or "portfolio" for strategy in STRATEGIES) + " |")

@@ -127,19 +127,19 @@ static bool pass(Scheduler *scheduler, State *state, const Action *action) {
   return step.problem.kind == PROBLEM_NONE;
 }
 
+/* Floyd-Warshall. A negative cycle is seen before the last of its nodes is gone through, and with it sums that would
+ * grow with each node. */
 static bool close_constraints(int64_t *at, int32_t nodes) {
   for (int32_t k = 0; k < nodes; k++) {
+    if (at[k * nodes + k] < 0) {
+      return false;
+    }
     for (int32_t i = 0; i < nodes; i++) {
       int64_t ik = at[i * nodes + k];
       for (int32_t j = 0; j < nodes && ik < UNBOUNDED; j++) {
         int64_t via = ik + at[k * nodes + j];
         at[i * nodes + j] = via < at[i * nodes + j] ? via : at[i * nodes + j];
       }
-    }
-  }
-  for (int32_t i = 0; i < nodes; i++) {
-    if (at[i * nodes + i] < 0) {
-      return false;
     }
   }
   return true;
