@@ -290,7 +290,7 @@ void dead_drop_messages(const World *world, State *state) {
   for (int32_t m = state->message_count - 1; m >= 0; m--) {
     const Cell *record = state_message(&world->layout, state, m);
     int32_t argument = dead_argument(world, state, record);
-    if (argument < 0) {
+    if (argument < 0 || record[MESSAGE_CUT] == HELD_UP) { /* others may wait behind one that was held up */
       continue;
     }
     cover_handler(world, record, argument);

@@ -496,11 +496,25 @@ void faults_cut(Step *step, int32_t client, int32_t server, int32_t fault) {
   begin_loss(step, client, server);
 }
 
-/* What was held up arrives within its latency from now on, and may arrive at once: it may have come close before. */
+/* A message that would have arrived during the cut arrives within the upper end of its latency from now on, and may
+ * arrive at once. One that is too young for that keeps its window, but for those before it in its stream. */
+static void hold_message(Step *step, Cell *record, bool is_behind) {
+  const World *world = step->world;
+  Window latency = world->program->latency[record[MESSAGE_SERVER] - 1];
+  bool is_young = record[MESSAGE_CUT] != HELD_UP && !record[MESSAGE_OVERDUE] && latency.lo_us > 0 &&
+                  step_compare(step, record[MESSAGE_AGE], (Reading){latency.lo_us, latency.lo_us}, true);
+  if (is_young) {
+    record[MESSAGE_CUT] = is_behind && !world->is_unordered ? HELD_UP_BEHIND : HELD_UP_NOT;
+    return;
+  }
+  record[MESSAGE_CUT] = HELD_UP;
+  record[MESSAGE_OVERDUE] = 0;
+  record[MESSAGE_AGE] = latency.hi_us != DURATION_INFINITE ? step_new_age(step) : 0;
+}
+
 void faults_join(Step *step, int32_t client, int32_t server) {
   const World *world = step->world;
   Cell *cut = world_cut(world, step->state, client, server);
-  Window latency = world->program->latency[server];
   cut[CUT_FAULT] = cut[CUT_AGE] = 0;
   Event event = step_event_of(step, EVENT_JOIN);
   event.server = server;
@@ -510,14 +524,15 @@ void faults_join(Step *step, int32_t client, int32_t server) {
   if (!is_gone) {
     remove_loss(step, client, server);
   }
+  bool held[2] = {false, false}; /* one on the way to the server; to the client */
   for (int32_t m = 0; m < step->state->message_count; m++) {
     Cell *record = state_message(&world->layout, step->state, m);
-    bool held = record[MESSAGE_CLIENT] == client + 1 && record[MESSAGE_SERVER] == server + 1 &&
-                record[MESSAGE_KIND] != MESSAGE_LOSS && !record[MESSAGE_LATE] && !record[MESSAGE_WAITING];
-    if (held) {
-      record[MESSAGE_CUT] = 1;
-      record[MESSAGE_OVERDUE] = 0;
-      record[MESSAGE_AGE] = latency.hi_us != DURATION_INFINITE ? step_new_age(step) : 0;
+    bool its = record[MESSAGE_CLIENT] == client + 1 && record[MESSAGE_SERVER] == server + 1 &&
+               record[MESSAGE_KIND] != MESSAGE_LOSS && !record[MESSAGE_LATE] && !record[MESSAGE_WAITING];
+    if (its) {
+      bool to_client = message_goes_to_client(record);
+      hold_message(step, record, held[to_client]);
+      held[to_client] |= record[MESSAGE_CUT] == HELD_UP;
     }
   }
 }

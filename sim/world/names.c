@@ -395,9 +395,9 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
 
 /* What can be told of a message without reading names. */
 static uint64_t look_of_message(const Cell *record) {
-  return (uint64_t)(uint32_t)(record[MESSAGE_HANDLER] << 10 | record[MESSAGE_KIND] << 7 | record[MESSAGE_TASK] << 4 |
-                              (record[MESSAGE_LATE] != 0) << 3 | record[MESSAGE_WAITING] << 2 |
-                              record[MESSAGE_OVERDUE] << 1 | record[MESSAGE_CUT]);
+  return (uint64_t)(uint32_t)(record[MESSAGE_HANDLER] << 11 | record[MESSAGE_KIND] << 8 | record[MESSAGE_TASK] << 5 |
+                              (record[MESSAGE_LATE] != 0) << 4 | record[MESSAGE_WAITING] << 3 |
+                              record[MESSAGE_OVERDUE] << 2 | record[MESSAGE_CUT]);
 }
 
 enum { COLORS = FIELD_SORT_COUNT << 8 };

@@ -132,8 +132,8 @@ enum {
   MESSAGE_TASK,     /* of a call and its reply: who waits */
   MESSAGE_LATE,     /* fault + 1 when it travels alone: late, or a second copy; 0: prompt */
   MESSAGE_WAITING,  /* it has arrived and waits at a guard */
-  MESSAGE_OVERDUE,  /* the process that it goes to was paused beyond its window */
-  MESSAGE_CUT,      /* it was held up by a cut: its window begins at 0 */
+  MESSAGE_OVERDUE,  /* it is past its window: whom it goes to was paused, or it waited behind one that a cut held up */
+  MESSAGE_CUT,      /* HeldUp */
   MESSAGE_AGE,      /* since it was sent, or the cut was over */
   MESSAGE_ATTEMPT,  /* of a request: on whose behalf (ghost) */
   MESSAGE_FENCE,    /* of a request: the ticket that this holding entered with (ghost) */
@@ -141,6 +141,13 @@ enum {
   MESSAGE_REPLY_TO, /* likewise */
   MESSAGE_VALUES,   /* triples as in Value: arguments, or values of the reply */
 };
+
+/* What a cut that is over has done to a message. */
+typedef enum HeldUp {
+  HELD_UP_NOT,
+  HELD_UP,        /* it would have arrived during the cut: its window begins at 0, from the end of the cut on */
+  HELD_UP_BEHIND, /* it was too young for that, but comes behind one that was held up: withheld until that is there */
+} HeldUp;
 
 typedef enum MessageKind {
   MESSAGE_ASK = 1,

@@ -60,7 +60,7 @@ static void set_message_window(const World *world, const Cell *record, Thing *th
   if (record[MESSAGE_KIND] == MESSAGE_LOSS) {
     latency = program->detect;
   }
-  thing->lo_us = record[MESSAGE_CUT] ? 0 : latency.lo_us;
+  thing->lo_us = record[MESSAGE_CUT] == HELD_UP ? 0 : latency.lo_us;
   thing->hi_us = latency.hi_us;
   if (record[MESSAGE_LATE]) {
     const Fault *fault = &program->faults[record[MESSAGE_LATE] - 1];
@@ -87,7 +87,7 @@ static void list_messages(const World *world, const State *state, ThingList *lis
                               record[MESSAGE_AGE], 0, 0);
     set_message_window(world, record, thing);
     thing->overdue = record[MESSAGE_OVERDUE];
-    thing->withheld = is_held_up(world, state, record);
+    thing->withheld = is_held_up(world, state, record) || record[MESSAGE_CUT] == HELD_UP_BEHIND;
     bool is_behind = m > 0 && !world->is_unordered && same_stream(record - layout->message.count, record);
     thing->blocked = is_behind || (!to_client && server_has_overdue_timer(world, state, server));
   }
@@ -823,6 +823,30 @@ static void sync_copy(Step *step, int32_t server) {
   step_event(step, step_event_of(step, EVENT_SYNC));
 }
 
+/* Who waited behind a message that a cut had held up, which is there now or will never be, is still inside its window,
+ * or overdue. */
+static void release_behind(Step *step) {
+  const World *world = step->world;
+  const Cell *before = NULL;
+  bool behind = false;
+  if (world->layout.message.items[MESSAGE_CUT].width == 0 || step->problem.kind != PROBLEM_NONE) {
+    return;
+  }
+  names_sort_messages(world, step->state);
+  for (int32_t m = 0; m < step->state->message_count; m++) {
+    Cell *record = state_message(&world->layout, step->state, m);
+    behind = before != NULL && !record[MESSAGE_WAITING] && same_stream(before, record) &&
+             (behind || before[MESSAGE_CUT] == HELD_UP);
+    before = record;
+    if (record[MESSAGE_CUT] == HELD_UP_BEHIND && !behind) {
+      int64_t hi_us = world->program->latency[record[MESSAGE_SERVER] - 1].hi_us;
+      record[MESSAGE_CUT] = HELD_UP_NOT;
+      record[MESSAGE_OVERDUE] = !is_held_up(world, step->state, record) && hi_us != DURATION_INFINITE &&
+                                !step_compare(step, record[MESSAGE_AGE], (Reading){hi_us, hi_us}, false);
+    }
+  }
+}
+
 void step_take(Step *step, const Action *action) {
   int32_t subject = action->subject, object = action->object, clients = step->world->program->client_count;
   bool is_server = action->kind == ACTION_FIRE || action->kind == ACTION_SYNC;
@@ -848,6 +872,7 @@ void step_take(Step *step, const Action *action) {
   if (step->ran > 0) {
     step_wake_waiters(step, step->ran - 1);
   }
+  release_behind(step);
 }
 
 /* Whether somebody of the kind is inside, and whether somebody who is not could be. */

@@ -176,12 +176,21 @@ static int64_t suspends_us(const World *world, const State *state, int32_t clien
   return behind;
 }
 
+/* Whether the message may come to wait behind one that a cut holds up (HELD_UP_BEHIND). */
+static bool may_wait_behind(const World *world, const State *state, const Thing *thing) {
+  if (thing->kind != ACTION_ARRIVE || thing->lo_us == 0 || world->is_unordered) {
+    return false;
+  }
+  Cell client = state_message(&world->layout, (State *)state, thing->object)[MESSAGE_CLIENT];
+  return client > 0 && world_has_cuts(world, client - 1);
+}
+
 static void bound_thing(const Timed *timed, const State *state, const Thing *thing, AgeBounds *bounds) {
   const World *world = timed->world;
   int64_t lo = thing->lo_us, hi = thing->hi_us;
   Action action = thing_action(thing);
   int32_t process = action_process(world, &action);
-  bool may_be_past = thing->withheld || may_pause(world, state, process);
+  bool may_be_past = thing->withheld || may_pause(world, state, process) || may_wait_behind(world, state, thing);
   if (thing->kind == ACTION_FIRE) {
     int64_t back = world_reading(world, process, steps_back_us(world, state, process), 0, 0).hi_us;
     lo += back;

@@ -572,7 +572,7 @@ static void lay_out_message(World *world, const Uses *uses) {
   Layout *layout = &world->layout;
   int32_t handler_most, lo, hi;
   bool tasks = false, waits = false;
-  bool overdue = uses->paused || uses->paused_tasks || uses->servers_paused || uses->servers_crashed;
+  bool overdue = uses->paused || uses->paused_tasks || uses->servers_paused || uses->servers_crashed || uses->cut != 0;
   bool offsets = world->stamps_travel && (uses->stepped || uses->servers_stepped);
   measure_messages(world, &handler_most, &waits);
   for (int32_t k = 0; k < program->kind_count; k++) {
