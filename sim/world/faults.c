@@ -155,7 +155,7 @@ static int32_t list_cuts(const World *world, const State *state, int32_t fault, 
   for (int32_t c = 0; c < world->program->client_count; c++) {
     bool runs = state->cells[world->layout.client_cell[c] + CLIENT_PHASE] == PHASE_RUNS;
     for (int32_t s = 0; s < world->program->server_count && runs && what->clients >> c & 1; s++) {
-      if (what->servers >> s & 1 && !world_cut(world, (State *)state, c, s)[CUT_FAULT]) {
+      if (what->servers >> s & 1 && !world_is_cut(world, state, c, s)) {
         actions[count++] =
             (Action){.kind = ACTION_CUT, .subject = (uint8_t)c, .object = (uint8_t)fault, .part = (uint8_t)s};
       }
@@ -417,8 +417,7 @@ static void notice_returned(Step *step, int32_t server) {
   const World *world = step->world;
   for (int32_t c = 0; c < world->program->client_count && step->problem.kind == PROBLEM_NONE; c++) {
     bool crashed = state_client(&world->layout, step->state, c)[CLIENT_PHASE] == PHASE_CRASHED;
-    const Cell *cut = world_cut(world, step->state, c, server);
-    if (!crashed && (cut == NULL || !cut[CUT_FAULT]) && is_losing(world, step->state, c, server)) {
+    if (!crashed && !world_is_cut(world, step->state, c, server) && is_losing(world, step->state, c, server)) {
       step_notice_loss(step, c, server);
     }
   }

@@ -40,9 +40,7 @@ static bool same_stream(const Cell *a, const Cell *b) {
 /* Whether the receiver cannot take a message at present: it is paused, or the two are cut off. */
 static bool is_held_up(const World *world, const State *state, const Cell *record) {
   int32_t client = record[MESSAGE_CLIENT] - 1, server = record[MESSAGE_SERVER] - 1;
-  bool is_cut =
-      client >= 0 && world_has_cuts(world, client) && world_cut(world, (State *)state, client, server)[CUT_FAULT];
-  if (is_cut && record[MESSAGE_KIND] != MESSAGE_LOSS) {
+  if (client >= 0 && record[MESSAGE_KIND] != MESSAGE_LOSS && world_is_cut(world, state, client, server)) {
     return true;
   }
   if (message_goes_to_client(record)) {
@@ -147,9 +145,9 @@ static void list_rest(const World *world, const State *state, int32_t client, in
 }
 
 static void list_cuts(const World *world, const State *state, int32_t client, ThingList *list) {
-  for (int32_t s = 0; s < world->program->server_count && world_has_cuts(world, client); s++) {
-    const Cell *cut = world_cut(world, (State *)state, client, s);
-    if (cut[CUT_FAULT]) {
+  for (int32_t s = 0; s < world->program->server_count; s++) {
+    if (world_is_cut(world, state, client, s)) {
+      const Cell *cut = world_cut(world, (State *)state, client, s);
       const Fault *fault = &world->program->faults[cut[CUT_FAULT] - 1];
       list_thing(list, ACTION_JOIN, client, s, cut[CUT_AGE], fault->lo_us, fault->hi_us);
     }

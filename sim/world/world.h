@@ -6,6 +6,7 @@
 #ifndef LOCKSTEP_WORLD_WORLD_H
 #define LOCKSTEP_WORLD_WORLD_H
 
+#include "base/check.h"
 #include "world/monitor.h"
 #include "world/state.h"
 
@@ -159,12 +160,16 @@ int32_t world_timer_slot(const Service *service, int32_t timer);
 static inline Cell *world_ghost_variable(const World *world, State *state, int32_t ghost) {
   return state->cells + world->layout.ghost_variable[ghost];
 }
-/* Whether a client can be cut off from servers; and if so, the pair of cells that tells whether it is. */
+/* The pair of cells that tells whether a client is cut off from a server; only where it can be. */
 static inline bool world_has_cuts(const World *world, int32_t client) {
   return world->layout.client_cut[client] != NO_INDEX;
 }
 static inline Cell *world_cut(const World *world, State *state, int32_t client, int32_t server) {
+  DCHECK(world_has_cuts(world, client));
   return state_client(&world->layout, state, client) + world->layout.client_cut[client] + server * CUT_CELLS;
+}
+static inline bool world_is_cut(const World *world, const State *state, int32_t client, int32_t server) {
+  return world_has_cuts(world, client) && world_cut(world, (State *)state, client, server)[CUT_FAULT];
 }
 /* The task whose attempt the messages of a task are charged to. */
 int32_t world_attempt_task(const ClientKind *kind, int32_t task);

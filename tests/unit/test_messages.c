@@ -374,6 +374,7 @@ static void test_an_old_loss_does_not_strike_a_new_connection(void **state) {
   "server x : s\nclient[2] { ask x.take()  critical { wait 1s..20s }  tell x.give()  wait 1h }\n"
 #define AWAY "detect 5s..6s\n 1 crash of client, back after 1s\n "
   judge(LOCK_OF_CONNECTION("holder == c"), AWAY "1 pause of x for 0s..10s", "mutual_exclusion=p");
+  judge(LOCK_OF_CONNECTION("holder == c"), AWAY "2 pause of x for 0s..10s", "mutual_exclusion=p");
   judge(LOCK_OF_CONNECTION("holder == c"), AWAY "1 cut of client from x for 0s..4999ms", "mutual_exclusion=p");
   judge(LOCK_OF_CONNECTION("holder == c"), AWAY "1 cut of client from x for 0s..5s", "mutual_exclusion=v");
   judge(LOCK_OF_CONNECTION("true"), AWAY "1 pause of x for 0s..10s", "mutual_exclusion=v");
