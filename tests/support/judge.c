@@ -45,18 +45,23 @@ static const Finding *find_fault(const Verification *verification) {
   return NULL;
 }
 
-static void judge_one_way(const char *text, const char *way, const VerifyOptions *options, char **expected) {
-  Shipped shipped = shipped_text(text, "s", NULL);
-  Verification *verification = verify(shipped.program, options);
+/* `pairs` is "property", "letters", … and ends with NULL; only the first letter counts. */
+static bool has_verdicts(const Verification *verification, const char *const *pairs) {
   bool good = true;
-  for (char **pair = expected; *pair != NULL; pair++) {
-    g_auto(GStrv) parts = g_strsplit(*pair, "=", 2);
-    const PropertyResult *result = find_property(verification, parts[0]);
-    if (letter_of(result) != parts[1][0]) {
-      print_error("%s is %s, not %s: %s\n", parts[0], verdict_name(result->verdict), parts[1], result->note);
+  for (; *pairs != NULL; pairs += 2) {
+    const PropertyResult *result = find_property(verification, pairs[0]);
+    if (letter_of(result) != pairs[1][0]) {
+      print_error("%s is %s, not %s: %s\n", pairs[0], verdict_name(result->verdict), pairs[1], result->note);
       good = false;
     }
   }
+  return good;
+}
+
+static void judge_one_way(const char *text, const char *way, const VerifyOptions *options, const char *const *pairs) {
+  Shipped shipped = shipped_text(text, "s", NULL);
+  Verification *verification = verify(shipped.program, options);
+  bool good = has_verdicts(verification, pairs);
   const Finding *fault = find_fault(verification);
   if (fault != NULL) {
     print_error("%s: %s\n", fault->kind, fault->text);
@@ -72,7 +77,8 @@ static void judge_one_way(const char *text, const char *way, const VerifyOptions
 
 void judge(const char *model, const char *scenario, const char *expected) {
   g_autofree char *text = g_strdup_printf("model m \"\"\n%sscenario s \"\" { %s }\n", model, scenario);
-  g_auto(GStrv) pairs = g_strsplit(expected, " ", -1);
+  g_auto(GStrv) split = g_strsplit_set(expected, " =", -1);
+  const char *const *pairs = (const char *const *)split;
   judge_one_way(text, "on hulls with symmetry", &(VerifyOptions){.symmetry = true}, pairs);
   judge_one_way(text, "exactly and without symmetry", &(VerifyOptions){.exact = true}, pairs);
 }
@@ -80,10 +86,7 @@ void judge(const char *model, const char *scenario, const char *expected) {
 void judge_text(const char *text, const char *finding, const char *const *pairs) {
   Shipped shipped = shipped_text(text, "s", NULL);
   Verification *verification = verify(shipped.program, &(VerifyOptions){.symmetry = true});
-  for (; *pairs != NULL; pairs += 2) {
-    print_message("%s\n", *pairs);
-    assert_int_equal(letter_of(find_property(verification, pairs[0])), pairs[1][0]);
-  }
+  assert_true(has_verdicts(verification, pairs));
   if (finding == NULL) {
     assert_int_equal(verification->finding_count, 0);
   } else {
