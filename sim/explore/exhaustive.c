@@ -6,8 +6,6 @@
 #include "base/check.h"
 #include "base/vec.h"
 
-enum { EXPANSIONS_PER_TICK = 2048 };
-
 /* What waits at one cost. An entry whose state waits at another cost by now is stale; a state may stand here twice, if
  * an entry was stale for a while. */
 typedef struct Level {
@@ -305,7 +303,7 @@ static uint64_t search_bytes(const Search *search) {
 static StopReason report(Search *search) {
   const Exploration *exploration = search->exploration;
   Progress progress = {
-      .phase = search->options->phase,
+      .phase = search->options->limits.phase,
       .faults = cost_faults(search->cost),
       .steps = cost_steps(search->cost),
       .discrete = exploration->store.state_count,
@@ -316,7 +314,7 @@ static StopReason report(Search *search) {
       .bytes = search_bytes(search),
   };
   search->next_tick = exploration->expanded + EXPANSIONS_PER_TICK;
-  return search->options->tick(search->options->user, &progress);
+  return search->options->limits.tick(search->options->limits.user, &progress);
 }
 
 static uint64_t larger(uint64_t a, uint64_t b) {
@@ -330,13 +328,13 @@ static StopReason check_limits(Search *search) {
   uint64_t table_bytes = store_growth_bytes(&exploration->store);
   exploration->peak_bytes = larger(exploration->peak_bytes, larger(bytes, exploration->store.peak_bytes));
   if (store_is_nearly_full(&exploration->store) ||
-      (options->memory_bytes != 0 && bytes + table_bytes > options->memory_bytes)) {
+      (options->limits.memory_bytes != 0 && bytes + table_bytes > options->limits.memory_bytes)) {
     return STOP_MEMORY;
   }
   if (options->max_states != 0 && exploration->store.state_count > options->max_states) {
     return STOP_STATES;
   }
-  return options->tick != NULL && exploration->expanded >= search->next_tick ? report(search) : STOP_NOT;
+  return options->limits.tick != NULL && exploration->expanded >= search->next_tick ? report(search) : STOP_NOT;
 }
 
 /* The search */

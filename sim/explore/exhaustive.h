@@ -34,13 +34,10 @@
 #define PROPERTY_BITS 64
 
 typedef struct ExploreOptions {
-  bool exact;            /* several zones per state, merged exactly; else one, their hull */
-  bool canonical;        /* states are renamed to representatives of their symmetry class */
-  uint64_t memory_bytes; /* 0: no limit. Passed by one expansion at most */
-  uint64_t max_states;   /* 0: no limit. Likewise */
-  const char *phase;     /* for Progress */
-  StopReason (*tick)(void *user, const Progress *progress); /* at the start and every 2,048 expansions. May be NULL */
-  void *user;
+  bool exact;          /* several zones per state, merged exactly; else one, their hull */
+  bool canonical;      /* states are renamed to representatives of their symmetry class */
+  uint64_t max_states; /* 0: no limit. Passed by one expansion at most, as the memory is */
+  SearchLimits limits;
 } ExploreOptions;
 
 typedef struct Exploration {

@@ -1,17 +1,16 @@
-/* Priorities with change points (PCT: Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS 2010), in time: processes
- * have random priorities; of what may happen before anything has to, the process with the highest acts, as soon as it
- * may; the others wait as long as they can. At d random steps somebody's priority falls below all others, or a fault
- * strikes: a violation that needs d such events at the right places is met with a known probability. */
+/* Priorities with change points (priorities.h), in time: of what may happen before anything has to, the process with
+ * the highest priority acts, as soon as it may; the others wait as long as they can. At d random steps somebody's
+ * priority falls below all others, or a fault strikes: a violation that needs d such events at the right places is met
+ * with a known probability. */
 #include "explore/strategy.h"
 
 #include "base/check.h"
+#include "explore/priorities.h"
 
-enum { CHANGES_MAX = 4, LENGTH_MIN = 20 };
+enum { LENGTH_MIN = 20 };
 
 typedef struct Pct {
-  int32_t priority[WORLD_PROCESSES_MAX]; /* the larger, the sooner */
-  int32_t change_at[CHANGES_MAX];
-  int32_t change_count, lowest, length;
+  Priorities priorities;
   bool is_planned; /* who acts does so when it was planned, not as soon as it may */
 } Pct;
 
@@ -22,37 +21,14 @@ static void *new (const World *world) {
   return pct;
 }
 
-static void forget(void *self) {
-  ((Pct *)self)->length = 0;
-}
-
 static void begin(void *self, Walk *walk) {
   Pct *pct = self;
-  int32_t count = walk->world->program->client_count + walk->world->program->server_count;
-  for (int32_t p = 0; p < count; p++) {
-    int32_t other = (int32_t)rng_below(&walk->rng, (uint64_t)p + 1);
-    pct->priority[p] = pct->priority[other];
-    pct->priority[other] = p;
-  }
-  pct->lowest = 0;
-  pct->change_count = (int32_t)rng_below(&walk->rng, CHANGES_MAX + 1);
-  int32_t length = LENGTH_MIN << rng_below(&walk->rng, 4);
-  for (int32_t c = 0; c < pct->change_count; c++) {
-    pct->change_at[c] = (int32_t)rng_below(&walk->rng, (uint64_t)length);
-  }
+  priorities_draw(&pct->priorities, walk->world, &walk->rng);
+  priorities_draw_changes(&pct->priorities, LENGTH_MIN << rng_below(&walk->rng, 4), &walk->rng);
   pct->is_planned = rng_one_in(&walk->rng, 2);
   walk->temper = (Temper){.strike_one_in = 1, .choice_one_in = 20};
   walk_set_timing(walk, TIMING_MIXED);
   walk_vary(walk);
-}
-
-static bool is_change(const Pct *pct, int32_t step) {
-  for (int32_t c = 0; c < pct->change_count; c++) {
-    if (pct->change_at[c] == step) {
-      return true;
-    }
-  }
-  return false;
 }
 
 static int32_t best(const Pct *pct, const Walk *walk) {
@@ -62,8 +38,8 @@ static int32_t best(const Pct *pct, const Walk *walk) {
     if (due->earliest_ns > walk->last_ns || walk->planned_ns[i] == INT64_MAX) {
       continue;
     }
-    int32_t mine = pct->priority[action_process(walk->world, &due->action)];
-    int32_t other = chosen < 0 ? INT32_MIN : pct->priority[action_process(walk->world, &walk->due[chosen].action)];
+    int32_t mine = pct->priorities.of[action_process(walk->world, &due->action)];
+    int32_t other = chosen < 0 ? INT32_MIN : pct->priorities.of[action_process(walk->world, &walk->due[chosen].action)];
     if (mine > other || (mine == other && due->earliest_ns < walk->due[chosen].earliest_ns)) {
       chosen = i;
     }
@@ -74,13 +50,13 @@ static int32_t best(const Pct *pct, const Walk *walk) {
 static bool decide(void *self, Walk *walk, Decision *decision) {
   Pct *pct = self;
   int32_t chosen = best(pct, walk);
-  if (is_change(pct, walk->decision_count)) {
+  if (priorities_change_at(&pct->priorities, walk->decision_count)) {
     if (rng_one_in(&walk->rng, 2) &&
         walk_strike(walk, chosen >= 0 ? &walk->due[chosen] : NULL, walk->last_ns, decision)) {
       return true;
     }
     if (chosen >= 0) {
-      pct->priority[action_process(walk->world, &walk->due[chosen].action)] = --pct->lowest;
+      priorities_lower(&pct->priorities, action_process(walk->world, &walk->due[chosen].action));
       chosen = best(pct, walk);
     }
   }
@@ -99,6 +75,5 @@ const Strategy strategy_pct = {.name = "pct",
                                .share = 3,
                                .new = new,
                                .free = free,
-                               .forget = forget,
                                .begin = begin,
                                .decide = decide};

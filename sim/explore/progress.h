@@ -13,4 +13,14 @@ typedef struct Progress {
 
 typedef enum StopReason { STOP_NOT, STOP_TIME, STOP_MEMORY, STOP_STATES, STOP_OVERFLOW, STOP_INTERRUPT } StopReason;
 
+/* What a search may use, and whom it tells how far it has come. */
+typedef struct SearchLimits {
+  uint64_t memory_bytes;                                    /* 0: no limit. What the search builds upon counts */
+  const char *phase;                                        /* for Progress */
+  StopReason (*tick)(void *user, const Progress *progress); /* at the start and each so many expansions. May be NULL */
+  void *user;
+} SearchLimits;
+
+enum { EXPANSIONS_PER_TICK = 2048 };
+
 #endif

@@ -1,5 +1,6 @@
-/* Each run has a random subset of the scenario's faults, at its own rate, and its own way to go about time (swarm
- * testing: Groce, Zhang, Eide, Chen, Regehr, ISSTA 2012): what one fault hides, runs without it show. */
+/* Each run has a random subset of the scenario's faults, at its own rate, and its own way to go about time, or one for
+ * each process (swarm testing: Groce, Zhang, Eide, Chen, Regehr, ISSTA 2012): what one fault hides, runs without it
+ * show. */
 #include "explore/strategy.h"
 
 static void begin(void *self, Walk *walk) {

@@ -7,15 +7,13 @@
 #include "base/vec.h"
 #include "explore/exhaustive.h"
 
-enum { EXPANSIONS_PER_TICK = 2048 };
-
 typedef struct Indices {
   VEC(uint32_t) list;
 } Indices;
 
 typedef struct Search {
   const Exploration *exploration;
-  const TimelockOptions *options;
+  const SearchLimits *limits;
   uint64_t expanded, next_tick; /* zones, of all components */
   StopReason stopped;
 } Search;
@@ -219,9 +217,9 @@ static uint64_t confirmation_bytes(const Confirmation *confirmation) {
 }
 
 static StopReason report(Search *search, const Confirmation *confirmation) {
-  const TimelockOptions *options = search->options;
+  const SearchLimits *limits = search->limits;
   Progress progress = {
-      .phase = options->phase,
+      .phase = limits->phase,
       .discrete = confirmation->member_count,
       .zones = confirmation->finished.zone_count,
       .expanded = search->expanded,
@@ -229,16 +227,16 @@ static StopReason report(Search *search, const Confirmation *confirmation) {
       .bytes = confirmation_bytes(confirmation),
   };
   search->next_tick = search->expanded + EXPANSIONS_PER_TICK;
-  return options->tick(options->user, &progress);
+  return limits->tick(limits->user, &progress);
 }
 
 static bool passes_limit(const Confirmation *confirmation) {
   Search *search = confirmation->search;
-  const TimelockOptions *options = search->options;
-  bool passes_memory = options->memory_bytes != 0 && confirmation_bytes(confirmation) > options->memory_bytes;
+  const SearchLimits *limits = search->limits;
+  bool passes_memory = limits->memory_bytes != 0 && confirmation_bytes(confirmation) > limits->memory_bytes;
   if (passes_memory || confirmation->words.count > UINT32_MAX / 4) {
     search->stopped = STOP_MEMORY;
-  } else if (options->tick != NULL && search->expanded >= search->next_tick) {
+  } else if (limits->tick != NULL && search->expanded >= search->next_tick) {
     search->stopped = report(search, confirmation);
   }
   return search->stopped != STOP_NOT;
@@ -340,9 +338,9 @@ static Timelock walk_on(Components *components) {
   return (Timelock){0};
 }
 
-Timelock exploration_find_timelock(const Exploration *exploration, const TimelockOptions *options) {
+Timelock exploration_find_timelock(const Exploration *exploration, const SearchLimits *limits) {
   const Store *store = &exploration->store;
-  Search search = {.exploration = exploration, .options = options};
+  Search search = {.exploration = exploration, .limits = limits};
   Components components = {.search = &search, .lowest = calloc((size_t)store->state_count + 1, sizeof(uint32_t))};
   CHECK(components.lowest != NULL);
   Timelock timelock = {0};

@@ -39,13 +39,6 @@
 
 typedef struct Exploration Exploration; /* explore/exhaustive.h */
 
-typedef struct TimelockOptions {
-  uint64_t memory_bytes;                                    /* 0: no limit. The exploration's own memory counts */
-  const char *phase;                                        /* for Progress */
-  StopReason (*tick)(void *user, const Progress *progress); /* at the start and every 2,048 expansions. May be NULL */
-  void *user;
-} TimelockOptions;
-
 typedef struct Timelock {
   bool found;
   StopReason stopped; /* STOP_NOT: settled. Else there is a candidate, which may be no timelock */
@@ -55,7 +48,7 @@ typedef struct Timelock {
 } Timelock;
 
 /* The first in the order of a depth-first search from state 0, 1, 2, … */
-Timelock exploration_find_timelock(const Exploration *exploration, const TimelockOptions *options);
+Timelock exploration_find_timelock(const Exploration *exploration, const SearchLimits *limits);
 void timelock_free(Timelock *timelock);
 
 #endif

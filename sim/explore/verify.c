@@ -23,6 +23,21 @@ typedef struct Verifier {
   const char *incomplete_because;
 } Verifier;
 
+static SearchLimits limits_of(const Verifier *verifier, const char *phase) {
+  const VerifyOptions *options = verifier->options;
+  return (SearchLimits){
+      .memory_bytes = options->memory_bytes, .phase = phase, .tick = options->tick, .user = options->user};
+}
+
+static Exploration *explore_as_told(const Verifier *verifier, const System *system, const char *phase) {
+  const VerifyOptions *options = verifier->options;
+  ExploreOptions explore_options = {.exact = options->exact,
+                                    .canonical = true,
+                                    .max_states = options->max_states,
+                                    .limits = limits_of(verifier, phase)};
+  return explore(system, &explore_options);
+}
+
 /* --- findings ---------------------------------------------------------------------------------------------------- */
 
 static void add_finding(Verifier *verifier, const char *kind, Span span, char *text) {
@@ -75,11 +90,8 @@ static void look_for_timelock(Verifier *verifier) {
       "timelock: a loop of steps through here lets no time pass, so time could stand still for ever",
       "timelock: here something is due that can never happen, so time stands still",
       "perhaps a timelock: a loop of steps through here may let no time pass; a limit was reached before that was settled"};
-  TimelockOptions options = {.memory_bytes = verifier->options->memory_bytes,
-                             .phase = "looking for timelocks",
-                             .tick = verifier->options->tick,
-                             .user = verifier->options->user};
-  Timelock timelock = exploration_find_timelock(verifier->exploration, &options);
+  SearchLimits limits = limits_of(verifier, "looking for timelocks");
+  Timelock timelock = exploration_find_timelock(verifier->exploration, &limits);
   if (timelock.found) {
     bool is_settled = timelock.stopped == STOP_NOT;
     const char *text = texts[!is_settled ? 2 : timelock.cycle_count == 0 ? 1 : 0];
@@ -174,11 +186,8 @@ static void give_up_hit(Verifier *verifier, const Witness *witness, PropertyResu
 static void decide_hit(Verifier *verifier, int32_t property) {
   uint64_t together = hit_together(verifier, property);
   g_autofree char *phase = g_strdup_printf("searching a witness for %s", property_name(verifier, property));
-  WitnessOptions options = {.memory_bytes = verifier->options->memory_bytes,
-                            .phase = phase,
-                            .tick = verifier->options->tick,
-                            .user = verifier->options->user};
-  Witness *witness = witness_search(verifier->exploration, together, &options);
+  SearchLimits limits = limits_of(verifier, phase);
+  Witness *witness = witness_search(verifier->exploration, together, &limits);
   verifier->result->peak_bytes = MAX(verifier->result->peak_bytes, witness->peak_bytes);
   uint64_t decided = witness->outcome == WITNESS_FOUND ? witness->violated : together;
   for (int32_t p = property; p < property_count(verifier); p++) {
@@ -255,20 +264,10 @@ static void convict_with(Verifier *verifier, int32_t property, const Clocks *clo
   Timed *timed = timed_new(world, &too_large_us);
   if (timed != NULL) {
     System system = timed_system(timed, verifier->options->symmetry);
-    ExploreOptions explore_options = {.exact = verifier->options->exact,
-                                      .canonical = true,
-                                      .memory_bytes = verifier->options->memory_bytes,
-                                      .max_states = verifier->options->max_states,
-                                      .phase = "exploring with exact clocks",
-                                      .tick = verifier->options->tick,
-                                      .user = verifier->options->user};
-    Exploration *exploration = explore(&system, &explore_options);
+    Exploration *exploration = explore_as_told(verifier, &system, "exploring with exact clocks");
     if (exploration_hit_set(exploration) >> property & 1) {
-      WitnessOptions options = {.memory_bytes = verifier->options->memory_bytes,
-                                .phase = "searching a witness",
-                                .tick = verifier->options->tick,
-                                .user = verifier->options->user};
-      Witness *witness = witness_search(exploration, UINT64_C(1) << property, &options);
+      SearchLimits limits = limits_of(verifier, "searching a witness");
+      Witness *witness = witness_search(exploration, UINT64_C(1) << property, &limits);
       if (witness->outcome == WITNESS_FOUND) {
         confirm_witness(verifier, world, witness, property);
       }
@@ -338,15 +337,8 @@ static void run_exploration(Verifier *verifier) {
                                         [STOP_INTERRUPT] = "it was interrupted"};
   const VerifyOptions *options = verifier->options;
   verifier->system = timed_system(verifier->timed, options->symmetry);
-  ExploreOptions explore_options = {.exact = options->exact,
-                                    .canonical = true,
-                                    .memory_bytes = options->memory_bytes,
-                                    .max_states = options->max_states,
-                                    .phase = "exploring",
-                                    .tick = options->tick,
-                                    .user = options->user};
   Verification *result = verifier->result;
-  Exploration *exploration = verifier->exploration = explore(&verifier->system, &explore_options);
+  Exploration *exploration = verifier->exploration = explore_as_told(verifier, &verifier->system, "exploring");
   result->stopped = exploration->stopped;
   result->discrete = exploration->store.state_count;
   result->zones = exploration->store.zone_count;

@@ -28,12 +28,11 @@ typedef enum Timing {
 
 /* How a run goes about time and faults. Probabilities are "one in so many". */
 typedef struct Temper {
-  Timing
-      timing[WORLD_PROCESSES_MAX]; /* of what happens at a process; of messages to and from a client, that client's */
-  uint32_t strike_one_in;          /* a fault before a step; 0: never */
-  uint32_t choice_one_in;          /* a fault inside a step, at each point where one may strike; 0: never */
-  uint64_t faults_off;             /* bit set of the scenario's faults that stay away */
-  bool only_inside;                /* faults strike only while some client is in its critical section */
+  Timing timing[WORLD_PROCESSES_MAX]; /* of whatever belongs to a process (walk_whose) */
+  uint32_t strike_one_in;             /* a fault before a step; 0: never */
+  uint32_t choice_one_in;             /* a fault inside a step, at each point where one may strike; 0: never */
+  uint64_t faults_off;                /* bit set of the scenario's faults that stay away */
+  bool only_inside;                   /* faults strike only while some client is in its critical section */
   bool meets_deadlines; /* what is planned for later happens when something else has to: much at one instant */
   int32_t length;       /* of the run, in decisions; 0: as many as are allowed */
 } Temper;

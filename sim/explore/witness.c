@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/vec.h"
 
-enum { EXPANSIONS_PER_TICK = 2048, ACTION_HEAD_BYTES = 5 };
+enum { ACTION_HEAD_BYTES = 5 };
 
 /* A binary heap: least `first`, then greatest `second`, then least `index`. */
 typedef struct HeapEntry {
@@ -60,7 +60,7 @@ typedef struct Backward {
 
 typedef struct Search {
   const Exploration *exploration;
-  const WitnessOptions *options;
+  const SearchLimits *limits;
   Witness *witness;
   uint64_t properties; /* bit set */
   Cost *distances;     /* per state of the exploration: to a hit, or COST_NONE */
@@ -202,7 +202,7 @@ static uint64_t search_bytes(const Search *search) {
 }
 
 static bool passes_memory(const Search *search, uint64_t bytes) {
-  return search->options->memory_bytes != 0 && bytes > search->options->memory_bytes;
+  return search->limits->memory_bytes != 0 && bytes > search->limits->memory_bytes;
 }
 
 /* False if there is no memory for it. */
@@ -696,7 +696,7 @@ static uint64_t expand(Search *search, uint32_t node_index) {
 static StopReason report(Search *search, Cost level) {
   const Witness *witness = search->witness;
   Progress progress = {
-      .phase = search->options->phase,
+      .phase = search->limits->phase,
       .faults = cost_faults(level),
       .steps = cost_steps(level),
       .discrete = witness->cone,
@@ -707,7 +707,7 @@ static StopReason report(Search *search, Cost level) {
       .bytes = search_bytes(search),
   };
   search->next_tick = witness->expanded + EXPANSIONS_PER_TICK;
-  return search->options->tick(search->options->user, &progress);
+  return search->limits->tick(search->limits->user, &progress);
 }
 
 static StopReason check_limits(Search *search, Cost level) {
@@ -716,7 +716,7 @@ static StopReason check_limits(Search *search, Cost level) {
   if (passes_memory(search, bytes) || pool_is_nearly_full(&search->pool) || search->nodes.count > UINT32_MAX / 4) {
     return STOP_MEMORY;
   }
-  bool due = search->options->tick != NULL && search->witness->expanded >= search->next_tick;
+  bool due = search->limits->tick != NULL && search->witness->expanded >= search->next_tick;
   return due ? report(search, level) : STOP_NOT;
 }
 
@@ -750,12 +750,12 @@ static void search_forwards(Search *search) {
   }
 }
 
-Witness *witness_search(const Exploration *exploration, uint64_t properties, const WitnessOptions *options) {
+Witness *witness_search(const Exploration *exploration, uint64_t properties, const SearchLimits *limits) {
   Witness *witness = take_array(1, sizeof *witness);
   uint32_t state_count = exploration->store.state_count;
   Search search = {
       .exploration = exploration,
-      .options = options,
+      .limits = limits,
       .witness = witness,
       .properties = properties,
       .distances = take_array(state_count, sizeof *search.distances),

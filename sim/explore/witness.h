@@ -34,13 +34,6 @@
 #include "explore/progress.h"
 #include "world/system.h"
 
-typedef struct WitnessOptions {
-  uint64_t memory_bytes;                                    /* 0: no limit. The exploration's own memory counts */
-  const char *phase;                                        /* for Progress */
-  StopReason (*tick)(void *user, const Progress *progress); /* at the start and every 2,048 expansions. May be NULL */
-  void *user;
-} WitnessOptions;
-
 typedef enum WitnessOutcome { WITNESS_NONE, WITNESS_FOUND, WITNESS_LIMIT } WitnessOutcome;
 
 typedef struct Witness {
@@ -59,7 +52,7 @@ typedef struct Witness {
 
 /* `properties` is a bit set: the search ends with the cheapest run that violates any of them, and witness->violated
  * says which. Those are then searched no further: none of them has a cheaper run. */
-Witness *witness_search(const Exploration *exploration, uint64_t properties, const WitnessOptions *options);
+Witness *witness_search(const Exploration *exploration, uint64_t properties, const SearchLimits *limits);
 void witness_free(Witness *witness);
 
 #endif

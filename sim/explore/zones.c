@@ -1,17 +1,20 @@
 /* A random order of events, whose times are solved: the run is walked over zones (world/timed), which hold all timings
- * of the order so far, with priorities and change points as in pct.c. What is met only if every delay has one certain
- * length is met here as often as anything else. A walk that violates something gets its times (world/schedule), and the
- * run is those decisions; another walk is a run without any. */
+ * of the order so far, with priorities and change points (priorities.h). What is met only if every delay has one
+ * certain length is met here as often as anything else. A walk that violates something gets its times (world/schedule),
+ * and the run is those decisions; another walk is a run without any. */
 #include "explore/strategy.h"
 
 #include <string.h>
 
 #include "base/check.h"
+#include "explore/priorities.h"
 #include "world/schedule.h"
 #include "world/timed.h"
 #include "zone/dbm.h"
 
-enum { CHANGES_MAX = 4, LENGTH_MIN = 20, LENGTH_MAX = 160 };
+enum { LENGTH_MIN = 20, LENGTH_MAX = LENGTH_MIN << 3 };
+/* More than two priorities can differ by: nobody falls more often than a walk is long. */
+enum { RANK_WANTED = WORLD_PROCESSES_MAX + LENGTH_MAX };
 
 typedef struct Place {
   uint8_t *key;
@@ -28,17 +31,15 @@ typedef struct Zones {
   Place at, next;
   Action actions[LENGTH_MAX];
   int64_t times_ns[LENGTH_MAX + 1];
-  int32_t count;                         /* of the actions, and of the run's decisions if it is solved */
-  uint64_t known;                        /* properties that a run of this batch has violated */
-  uint64_t violated;                     /* by the step that is considered next */
-  uint32_t candidates;                   /* that are as good as that one */
-  int32_t best;                          /* its priority */
-  int32_t actor;                         /* whose the last action was */
-  bool strikes;                          /* a fault is wanted */
-  bool struck;                           /* the last action was one, or had one in it */
-  int32_t priority[WORLD_PROCESSES_MAX]; /* the larger, the sooner */
-  int32_t change_at[CHANGES_MAX];
-  int32_t change_count, lowest;
+  int32_t count;       /* of the actions, and of the run's decisions if it is solved */
+  uint64_t known;      /* properties that a run of this batch has violated */
+  uint64_t violated;   /* by the step that is considered next */
+  uint32_t candidates; /* that are as good as that one */
+  int32_t best;        /* its rank */
+  int32_t actor;       /* whose the last action was */
+  bool strikes;        /* a fault is wanted */
+  bool struck;         /* the last action was one, or had one in it */
+  Priorities priorities;
 } Zones;
 
 static void *new (const World *world) {
@@ -83,9 +84,10 @@ static void keep_initial(void *user, const Successor *successor) {
   keep(user, successor);
 }
 
-/* What is wanted of a step: a fault or none; else the priority of whose it is. */
+/* A step with a fault where one is wanted, and without where none is; then the priority of whose it is. */
 static int32_t rank(const Zones *zones, const Successor *successor, int32_t process) {
-  return zones->priority[process] - ((successor->faults > 0) != zones->strikes ? WORLD_PROCESSES_MAX + CHANGES_MAX : 0);
+  bool is_wanted = (successor->faults > 0) == zones->strikes;
+  return zones->priorities.of[process] + (is_wanted ? RANK_WANTED : 0);
 }
 
 static void consider(void *user, const Successor *successor) {
@@ -115,11 +117,9 @@ static void move_on(Zones *zones) {
  * on. */
 static void change(Zones *zones, const Temper *temper) {
   bool falls = zones->struck && !rng_one_in(zones->rng, 4);
-  for (int32_t c = 0; c < zones->change_count; c++) {
-    falls |= zones->change_at[c] == zones->count;
-  }
+  falls |= priorities_change_at(&zones->priorities, zones->count);
   if (falls && zones->count > 0) {
-    zones->priority[zones->actor] = --zones->lowest;
+    priorities_lower(&zones->priorities, zones->actor);
   }
   zones->strikes = temper->strike_one_in > 0 && rng_one_in(zones->rng, temper->strike_one_in);
 }
@@ -127,17 +127,8 @@ static void change(Zones *zones, const Temper *temper) {
 /* --- the walk ---------------------------------------------------------------------------------------------------- */
 
 static void begin_walk(Zones *zones, int32_t length) {
-  int32_t process_count = zones->world->program->client_count + zones->world->program->server_count;
-  for (int32_t p = 0; p < process_count; p++) {
-    int32_t other = (int32_t)rng_below(zones->rng, (uint64_t)p + 1);
-    zones->priority[p] = zones->priority[other];
-    zones->priority[other] = p;
-  }
-  zones->lowest = 0;
-  zones->change_count = (int32_t)rng_below(zones->rng, CHANGES_MAX + 1);
-  for (int32_t c = 0; c < zones->change_count; c++) {
-    zones->change_at[c] = (int32_t)rng_below(zones->rng, (uint64_t)length);
-  }
+  priorities_draw(&zones->priorities, zones->world, zones->rng);
+  priorities_draw_changes(&zones->priorities, length, zones->rng);
   zones->count = 0;
   zones->system.initial(zones->system.self, false, keep_initial, zones);
   move_on(zones);

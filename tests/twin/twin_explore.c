@@ -485,7 +485,7 @@ static void replay(const Toy *toy, const Witness *witness, int bit) {
 
 static void compare_witnesses(const Exploration *exploration, const Toy *toy, const Truth *truth) {
   for (int bit = 0; bit < BITS; bit++) {
-    Witness *witness = witness_search(exploration, UINT64_C(1) << bit, &(WitnessOptions){.phase = "twin"});
+    Witness *witness = witness_search(exploration, UINT64_C(1) << bit, &(SearchLimits){.phase = "twin"});
     if (truth->hits[bit] == COST_NONE) {
       EXPECT(witness->outcome == WITNESS_NONE);
       tally.refuted += exploration->hits[bit] != COST_NONE;
@@ -629,7 +629,7 @@ static bool has_candidate(const Exploration *exploration, const Toy *toy) {
 
 static void compare_timelock(const Exploration *exploration, const Toy *toy) {
   static Points endless;
-  Timelock timelock = exploration_find_timelock(exploration, &(TimelockOptions){0});
+  Timelock timelock = exploration_find_timelock(exploration, &(SearchLimits){0});
   find_frozen(exploration, toy, &endless);
   peel(toy, exploration->canonical, &endless);
   bool stuck = has_stuck_state(exploration, toy), candidate = has_candidate(exploration, toy);
@@ -645,7 +645,7 @@ static void compare_timelock(const Exploration *exploration, const Toy *toy) {
   tally.false_cycles += candidate && endless.count == 0;
   timelock_free(&timelock);
   if (candidate && !stuck) { /* without looking, it has to be believed */
-    timelock = exploration_find_timelock(exploration, &(TimelockOptions){.memory_bytes = 1});
+    timelock = exploration_find_timelock(exploration, &(SearchLimits){.memory_bytes = 1});
     EXPECT(timelock.found && timelock.stopped == STOP_MEMORY && timelock.cycle_count > 0);
     timelock_free(&timelock);
   }
@@ -714,7 +714,7 @@ static bool same_stores(const Exploration *a, const Exploration *b) {
 
 static void run_mode(Toy *toy, const Truth *truth, bool exact, bool canonical) {
   System system = toy_system(toy);
-  ExploreOptions options = {.exact = exact, .canonical = canonical, .phase = "twin"};
+  ExploreOptions options = {.exact = exact, .canonical = canonical, .limits.phase = "twin"};
   Exploration *exploration = explore(&system, &options);
   Exploration *again = explore(&system, &options);
   EXPECT(exploration->stopped == STOP_NOT);

@@ -148,8 +148,8 @@ static Edge violating(Edge edge, uint64_t violated) {
   return edge;
 }
 
-static const ExploreOptions hull = {.phase = "exploring"};
-static const ExploreOptions exact = {.exact = true, .phase = "exploring"};
+static const ExploreOptions hull = {.limits.phase = "exploring"};
+static const ExploreOptions exact = {.exact = true, .limits.phase = "exploring"};
 
 static Exploration *explore_graph(System *system, Graph *graph, const ExploreOptions *options) {
   if (graph->initial_count == 0) {
@@ -165,7 +165,7 @@ static void expect_hit(const Exploration *exploration, unsigned property, uint32
 
 /* The run's actions as the numbers of their edges: "0 3 3". */
 static void expect_run(const Exploration *exploration, unsigned property, const uint8_t *edges, uint32_t count) {
-  Witness *witness = witness_search(exploration, UINT64_C(1) << property, &(WitnessOptions){0});
+  Witness *witness = witness_search(exploration, UINT64_C(1) << property, &(SearchLimits){0});
   assert_int_equal(witness->outcome, WITNESS_FOUND);
   assert_int_equal(witness->action_count, count);
   for (uint32_t i = 0; i < count; i++) {
@@ -181,7 +181,7 @@ static void expect_run(const Exploration *exploration, unsigned property, const 
   expect_run(exploration, property, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
 
 static void expect_no_run(const Exploration *exploration, unsigned property) {
-  Witness *witness = witness_search(exploration, UINT64_C(1) << property, &(WitnessOptions){0});
+  Witness *witness = witness_search(exploration, UINT64_C(1) << property, &(SearchLimits){0});
   assert_int_equal(witness->outcome, WITNESS_NONE);
   assert_null(witness->actions);
   witness_free(witness);
@@ -311,7 +311,7 @@ static void test_run_names_its_initial_state(void **state) {
   Graph graph = {.initials = {A, B, C}, .initial_count = 3, .edges = {step(A, D), violating(step(C, D), 1)}};
   System system;
   Exploration *exploration = explore_graph(&system, &graph, &hull);
-  Witness *witness = witness_search(exploration, UINT64_C(1) << 0, &(WitnessOptions){0});
+  Witness *witness = witness_search(exploration, UINT64_C(1) << 0, &(SearchLimits){0});
   assert_int_equal(witness->initial_index, 2);
   assert_int_equal(witness->action_count, 1);
   assert_false(witness->state_violation);
@@ -327,7 +327,7 @@ static void test_state_violation_ends_in_that_state(void **state) {
                  .violation_high = 4};
   System system;
   Exploration *exploration = explore_graph(&system, &graph, &hull);
-  Witness *witness = witness_search(exploration, UINT64_C(1) << 0, &(WitnessOptions){0});
+  Witness *witness = witness_search(exploration, UINT64_C(1) << 0, &(SearchLimits){0});
   assert_true(witness->state_violation);
   assert_int_equal(witness->steps, 4);
   witness_free(witness);
@@ -454,7 +454,7 @@ static void test_widening_ends_growth(void **state) {
 
 /* Timelocks */
 
-static const TimelockOptions unlimited;
+static const SearchLimits unlimited;
 
 static void expect_timelock(Graph graph, uint32_t state_index, uint32_t cycle_count) {
   System system;
@@ -558,12 +558,12 @@ static void test_cycle_that_a_limit_left_unsettled_is_reported(void **state) {
   System system;
   Exploration *exploration = explore_graph(&system, &graph, &hull);
   StopReason answer = STOP_NOT;
-  TimelockOptions options = {.memory_bytes = 1 << 30, .tick = stop_timelock, .user = &answer};
-  assert_false(exploration_find_timelock(exploration, &options).found);
+  SearchLimits limits = {.memory_bytes = 1 << 30, .tick = stop_timelock, .user = &answer};
+  assert_false(exploration_find_timelock(exploration, &limits).found);
   for (int32_t i = 0; i < 2; i++) {
-    options.memory_bytes = i == 0 ? 0 : 1;
+    limits.memory_bytes = i == 0 ? 0 : 1;
     answer = i == 0 ? STOP_TIME : STOP_NOT;
-    Timelock timelock = exploration_find_timelock(exploration, &options);
+    Timelock timelock = exploration_find_timelock(exploration, &limits);
     assert_true(timelock.found);
     assert_int_equal(timelock.stopped, i == 0 ? STOP_TIME : STOP_MEMORY);
     assert_int_equal(timelock.cycle_count, 2);
@@ -618,11 +618,9 @@ static System counters_system(Counters *counters) {
 
 static Exploration *explore_counters(System *system, Counters *counters, uint64_t memory_bytes, uint64_t max_states) {
   *system = counters_system(counters);
-  ExploreOptions options = {.memory_bytes = memory_bytes,
-                            .max_states = max_states,
-                            .tick = count_tick,
-                            .user = counters,
-                            .phase = "counting"};
+  ExploreOptions options = {
+      .max_states = max_states,
+      .limits = {.memory_bytes = memory_bytes, .phase = "counting", .tick = count_tick, .user = counters}};
   return explore(system, &options);
 }
 
@@ -639,11 +637,11 @@ static void test_square_of_counters(void **state) {
   expect_hit(exploration, 1, 0, 7);
   assert_int_equal(counters.ticks, 1 + 40000 / 2048);
   assert_string_equal(counters.last.phase, "counting");
-  Witness *witness = witness_search(exploration, UINT64_C(1) << 0, &(WitnessOptions){0});
+  Witness *witness = witness_search(exploration, UINT64_C(1) << 0, &(SearchLimits){0});
   assert_int_equal(witness->steps, 199);
   assert_int_equal(witness->expanded, 199);
   witness_free(witness);
-  witness = witness_search(exploration, UINT64_C(1) << 1, &(WitnessOptions){0});
+  witness = witness_search(exploration, UINT64_C(1) << 1, &(SearchLimits){0});
   assert_int_equal(witness->expanded, 16); /* each state on one of the many runs that cost as much, once */
   witness_free(witness);
   exploration_free(exploration);
@@ -656,7 +654,7 @@ static void expect_stop(uint64_t memory_bytes, uint64_t max_states, StopReason a
   assert_int_equal(exploration->stopped, wanted);
   assert_true(exploration->store.state_count < 1000000);
   expect_hit(exploration, 1, 0, 7); /* what was seen remains */
-  Witness *witness = witness_search(exploration, UINT64_C(1) << 1, &(WitnessOptions){0});
+  Witness *witness = witness_search(exploration, UINT64_C(1) << 1, &(SearchLimits){0});
   assert_int_equal(witness->outcome, WITNESS_FOUND);
   assert_int_equal(witness->steps, 7);
   witness_free(witness);
@@ -695,12 +693,12 @@ static void test_limits_stop_the_witness_search(void **state) {
   Counters counters = {.side = 100};
   System system;
   Exploration *exploration = explore_counters(&system, &counters, 0, 0);
-  Witness *witness = witness_search(exploration, UINT64_C(1) << 0, &(WitnessOptions){.memory_bytes = 1000});
+  Witness *witness = witness_search(exploration, UINT64_C(1) << 0, &(SearchLimits){.memory_bytes = 1000});
   assert_int_equal(witness->outcome, WITNESS_LIMIT);
   assert_int_equal(witness->stopped, STOP_MEMORY);
   witness_free(witness);
   counters = (Counters){.side = 100, .ticks = 1, .answer = STOP_TIME};
-  witness = witness_search(exploration, UINT64_C(1) << 0, &(WitnessOptions){.tick = count_tick, .user = &counters});
+  witness = witness_search(exploration, UINT64_C(1) << 0, &(SearchLimits){.tick = count_tick, .user = &counters});
   assert_int_equal(witness->outcome, WITNESS_LIMIT);
   assert_int_equal(witness->stopped, STOP_TIME);
   witness_free(witness);
