@@ -6,7 +6,7 @@
 #include "explore/confirm.h"
 #include "explore/shrink.h"
 
-enum { NEARBY_RUNS = 4000 };
+enum { NEARBY_RUNS = 4000, SHORTER_RUNS = 1024, SHORTER_SEARCHES = 8, SHORT_ENOUGH = 16 };
 
 /* --- findings ---------------------------------------------------------------------------------------------------- */
 
@@ -61,24 +61,103 @@ static uint64_t claimed_broken(const World *world) {
   return wanted;
 }
 
+/* --- the cheapest run that can be had ---------------------------------------------------------------------------- */
+
+/* What is left of a find, and the world in which it happens. */
+typedef struct Reduced {
+  World *world;
+  Shrunk shrunk;
+} Reduced;
+
+static void reduced_clear(Reduced *reduced) {
+  shrunk_clear(&reduced->shrunk);
+  world_free(reduced->world);
+  *reduced = (Reduced){0};
+}
+
+static Reduced reduce(const Program *program, const Find *find, int32_t property) {
+  Reduced reduced = {.world = world_new_with(program, property_monitors, PROPERTY_COUNT, &find->clocks)};
+  reduced.shrunk = shrink(reduced.world, find->decisions, find->count, property);
+  return reduced;
+}
+
+/* The same search once more, for runs of at most `length` steps. */
+static RandomResult *search_shorter(const FuzzOptions *options, const Program *program, int32_t property,
+                                    int32_t length) {
+  RandomOptions random = options->random;
+  random.seed = rng_derive(rng_derive_named(random.seed, "shorter"), (uint64_t)property << 32 | (uint64_t)length);
+  random.runs = SHORTER_RUNS;
+  random.steps_max = length;
+  random.wanted = UINT64_C(1) << property;
+  random.to_the_end = false;
+  random.tick = NULL;
+  return random_search(program, &random);
+}
+
+/* Shrinking takes cubic time, and removes what is superfluous but finds no other way: a find of half the length, if
+ * there is one, saves much. NULL: there is none. */
+static RandomResult *search_much_shorter(const FuzzOptions *options, const Program *program, int32_t property,
+                                         int32_t length) {
+  RandomResult *best = NULL;
+  for (int32_t half = length / 2; half >= SHORT_ENOUGH; half /= 2) {
+    RandomResult *found = search_shorter(options, program, property, half);
+    if (found->finds[property].decisions == NULL) {
+      random_result_free(found);
+      return best;
+    }
+    random_result_free(best);
+    best = found;
+    half = found->finds[property].count;
+  }
+  return best;
+}
+
+static void look_for_shorter(const FuzzOptions *options, const Program *program, int32_t property, Reduced *best) {
+  for (int32_t i = 0; i < SHORTER_SEARCHES && best->shrunk.count > 1; i++) {
+    RandomResult *found = search_shorter(options, program, property, best->shrunk.count - 1);
+    bool any = found->finds[property].decisions != NULL;
+    Reduced other = any ? reduce(program, &found->finds[property], property) : (Reduced){0};
+    random_result_free(found);
+    if (!any || other.shrunk.decisions == NULL || !shrunk_is_cheaper(&other.shrunk, &best->shrunk)) {
+      reduced_clear(&other);
+      return;
+    }
+    reduced_clear(best);
+    *best = other;
+  }
+}
+
+static Reduced cheapest_of(const FuzzOptions *options, const Program *program, const Find *find, int32_t property) {
+  RandomResult *shorter = search_much_shorter(options, program, property, find->count);
+  Reduced best = reduce(program, shorter != NULL ? &shorter->finds[property] : find, property);
+  random_result_free(shorter);
+  if (best.shrunk.decisions != NULL) {
+    look_for_shorter(options, program, property, &best);
+    uint64_t seed = rng_derive(options->random.seed, (uint64_t)property);
+    shrink_nearby(best.world, &best.shrunk, property, seed, NEARBY_RUNS);
+  }
+  return best;
+}
+
 static void convict(const FuzzOptions *options, const Program *program, const Find *find, int32_t property,
                     PropertyResult *result) {
-  World *world = world_new_with(program, property_monitors, PROPERTY_COUNT, &find->clocks);
   g_autofree char *problem = NULL;
-  Shrunk shrunk = {0};
+  Reduced best = {0};
   if (!options->as_found) {
     if (options->shrinking != NULL) {
       options->shrinking(options->random.user, result->name);
     }
-    shrunk = shrink(world, find->decisions, find->count, property);
-    shrink_nearby(world, &shrunk, property, rng_derive(options->random.seed, (uint64_t)property), NEARBY_RUNS);
+    best = cheapest_of(options, program, find, property);
   }
-  if (shrunk.decisions != NULL) {
-    result->run = confirm_decisions(world, shrunk.decisions, shrunk.count, shrunk.end_ns, property, &problem);
+  if (best.shrunk.decisions != NULL) {
+    result->run =
+        confirm_decisions(best.world, best.shrunk.decisions, best.shrunk.count, best.shrunk.end_ns, property, &problem);
   }
   if (result->run == NULL) { /* as it was found */
+    World *world = world_new_with(program, property_monitors, PROPERTY_COUNT, &find->clocks);
     g_free(problem);
     result->run = confirm_decisions(world, find->decisions, find->count, find->end_ns, property, &problem);
+    world_free(world);
   }
   if (result->run != NULL) {
     result->verdict = VERDICT_VIOLATED;
@@ -88,8 +167,7 @@ static void convict(const FuzzOptions *options, const Program *program, const Fi
     result->verdict = VERDICT_UNDECIDED;
     result->note = g_strdup_printf("a violation was found but not confirmed: %s", problem);
   }
-  shrunk_clear(&shrunk);
-  world_free(world);
+  reduced_clear(&best);
 }
 
 static void decide(const FuzzOptions *options, const World *world, const RandomResult *found, int32_t property,

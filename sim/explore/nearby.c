@@ -12,15 +12,11 @@ typedef struct Nearby {
   int32_t property, shrinks;
 } Nearby;
 
-static bool is_cheaper(const Shrunk *a, const Shrunk *b) {
-  return a->faults != b->faults ? a->faults < b->faults : a->steps < b->steps;
-}
-
 static void shrink_this(Nearby *nearby) {
   Shrunk other = shrink(nearby->world, nearby->walk->decisions, nearby->walk->decision_count, nearby->property);
   nearby->shrinks++;
   nearby->best->candidates += other.candidates;
-  if (other.decisions != NULL && is_cheaper(&other, nearby->best)) {
+  if (other.decisions != NULL && shrunk_is_cheaper(&other, nearby->best)) {
     other.candidates = nearby->best->candidates;
     free(nearby->best->decisions);
     *nearby->best = other;

@@ -31,6 +31,12 @@ static void begin(void *self, Walk *walk) {
   walk_vary(walk);
 }
 
+static int64_t priority(const Pct *pct, const Walk *walk, const Due *due) {
+  int32_t process = action_process(walk->world, &due->action);
+  bool lingers = walk_lingers(walk, clocked_state(walk->clocked), process);
+  return priorities_on_level(&pct->priorities, process, lingers ? -1 : 0);
+}
+
 static int32_t best(const Pct *pct, const Walk *walk) {
   int32_t chosen = -1;
   for (int32_t i = 0; i < walk->due_count; i++) {
@@ -38,8 +44,8 @@ static int32_t best(const Pct *pct, const Walk *walk) {
     if (due->earliest_ns > walk->last_ns || walk->planned_ns[i] == INT64_MAX) {
       continue;
     }
-    int32_t mine = pct->priorities.of[action_process(walk->world, &due->action)];
-    int32_t other = chosen < 0 ? INT32_MIN : pct->priorities.of[action_process(walk->world, &walk->due[chosen].action)];
+    int64_t mine = priority(pct, walk, due);
+    int64_t other = chosen < 0 ? INT64_MIN : priority(pct, walk, &walk->due[chosen]);
     if (mine > other || (mine == other && due->earliest_ns < walk->due[chosen].earliest_ns)) {
       chosen = i;
     }

@@ -26,6 +26,10 @@ bool priorities_change_at(const Priorities *priorities, int32_t step) {
   return false;
 }
 
+int64_t priorities_on_level(const Priorities *priorities, int32_t process, int32_t level) {
+  return level * (INT64_C(1) << 32) + priorities->of[process]; /* further apart than any two priorities */
+}
+
 void priorities_lower(Priorities *priorities, int32_t process) {
   priorities->of[process] = --priorities->lowest;
 }

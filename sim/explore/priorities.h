@@ -21,6 +21,8 @@ typedef struct Priorities {
 void priorities_draw(Priorities *priorities, const World *world, Rng *rng);
 void priorities_draw_changes(Priorities *priorities, int32_t steps, Rng *rng);
 bool priorities_change_at(const Priorities *priorities, int32_t step);
+/* The priority of a process on a level: whoever is on a higher level comes first. */
+int64_t priorities_on_level(const Priorities *priorities, int32_t process, int32_t level);
 /* From now on below all others. */
 void priorities_lower(Priorities *priorities, int32_t process);
 

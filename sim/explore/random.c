@@ -411,7 +411,7 @@ RandomResult *random_search(const Program *program, const RandomOptions *options
 }
 
 void random_result_free(RandomResult *result) {
-  for (int32_t p = 0; p < WORLD_PROPERTIES_MAX; p++) {
+  for (int32_t p = 0; result != NULL && p < WORLD_PROPERTIES_MAX; p++) {
     free(result->finds[p].decisions);
   }
   free(result);

@@ -643,6 +643,10 @@ Shrunk shrink(const World *world, const Decision *decisions, int32_t count, int3
   return shrunk;
 }
 
+bool shrunk_is_cheaper(const Shrunk *a, const Shrunk *b) {
+  return a->faults != b->faults ? a->faults < b->faults : a->steps < b->steps;
+}
+
 void shrunk_clear(Shrunk *shrunk) {
   free(shrunk->decisions);
   *shrunk = (Shrunk){0};

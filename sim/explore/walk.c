@@ -97,9 +97,15 @@ int32_t walk_whose(const World *world, const State *state, const Action *action)
   return client > 0 ? client - 1 : action_process(world, action);
 }
 
+bool walk_lingers(const Walk *walk, const State *state, int32_t process) {
+  return walk->temper.lingers && process < walk->world->program->client_count &&
+         world_is_inside(walk->world, state, process);
+}
+
 static int64_t plan(Walk *walk, const Due *due) {
-  const Temper *temper = &walk->temper;
-  Timing timing = temper->timing[walk_whose(walk->world, clocked_state(walk->clocked), &due->action)];
+  const State *state = clocked_state(walk->clocked);
+  int32_t process = walk_whose(walk->world, state, &due->action);
+  Timing timing = walk_lingers(walk, state, process) ? TIMING_LATE : walk->temper.timing[process];
   timing = timing == TIMING_MIXED ? (Timing)rng_below(&walk->rng, TIMING_MIXED) : timing;
   if (due->optional && rng_one_in(&walk->rng, 4)) {
     return INT64_MAX;
@@ -147,7 +153,8 @@ static void look_at_faults(Walk *walk) {
   }
   int32_t count = step_faults(walk->world, clocked_state(walk->clocked), walk->faults);
   for (int32_t i = 0; i < count; i++) {
-    if (walk->faults[i].object >= 64 || !(walk->temper.faults_off >> walk->faults[i].object & 1)) {
+    bool is_on = walk->faults[i].object >= 64 || !(walk->temper.faults_off >> walk->faults[i].object & 1);
+    if (is_on && walk_may_strike(walk, clocked_state(walk->clocked), action_process(walk->world, &walk->faults[i]))) {
       walk->faults[walk->fault_count++] = walk->faults[i];
     }
   }
@@ -200,17 +207,50 @@ static int32_t first_planned(Walk *walk, int64_t *at_ns) {
 
 /* --- faults ------------------------------------------------------------------------------------------------------ */
 
-/* Most faults do harm only while somebody relies on the lock. */
-static bool may_strike_now(const Walk *walk) {
-  if (!walk->temper.only_inside) {
-    return true;
+/* The processes that a fault may strike, as a bit set. */
+static uint64_t victims_of(const Program *program, const Fault *fault) {
+  switch (fault->kind) {
+  case FAULT_LATE:
+  case FAULT_LOST:
+  case FAULT_DUPLICATED: return (UINT64_C(1) << program->client_count) - 1; /* the clients of the messages */
+  case FAULT_CUT: return fault->clients;
+  case FAULT_UNORDERED:
+  case FAULT_DRIFT:
+  case FAULT_DOWN: return 0; /* they stand from the beginning */
+  default: return fault->clients | (uint64_t)fault->servers << program->client_count;
   }
+}
+
+static void gather_victims(Walk *walk) {
+  const Program *program = walk->world->program;
+  uint64_t victims = 0;
+  for (int32_t f = 0; f < program->fault_count; f++) {
+    victims |= victims_of(program, &program->faults[f]);
+  }
+  for (int32_t p = 0; p < program->client_count + program->server_count; p++) {
+    if (victims >> p & 1) {
+      walk->victims[walk->victim_count++] = p;
+    }
+  }
+}
+
+static bool is_somebody_inside(const Walk *walk, const State *state) {
   for (int32_t c = 0; c < walk->world->program->client_count; c++) {
-    if (world_is_inside(walk->world, clocked_state(walk->clocked), c)) {
+    if (world_is_inside(walk->world, state, c)) {
       return true;
     }
   }
   return false;
+}
+
+bool walk_may_strike(const Walk *walk, const State *state, int32_t process) {
+  bool is_client = process < walk->world->program->client_count;
+  switch (walk->temper.aim) {
+  case AIM_VICTIM: return process == walk->temper.victim;
+  case AIM_HOLDER: return is_client ? world_is_inside(walk->world, state, process) : is_somebody_inside(walk, state);
+  case AIM_INSIDE: return is_somebody_inside(walk, state);
+  default: return true;
+  }
 }
 
 void walk_set_timing(Walk *walk, Timing timing) {
@@ -229,9 +269,18 @@ void walk_draw_timings(Walk *walk) {
 void walk_vary(Walk *walk) {
   Temper *temper = &walk->temper;
   temper->length = walk->decision_max >> rng_below(&walk->rng, 4);
-  temper->only_inside = rng_one_in(&walk->rng, 2);
+  temper->lingers = rng_one_in(&walk->rng, 2);
   temper->meets_deadlines = !rng_one_in(&walk->rng, 4);
-  if (temper->only_inside) {
+  walk_draw_aim(walk);
+}
+
+void walk_draw_aim(Walk *walk) {
+  Temper *temper = &walk->temper;
+  temper->aim = (Aim)rng_below(&walk->rng, AIM_COUNT);
+  if (walk->victim_count > 0) {
+    temper->victim = walk->victims[rng_below(&walk->rng, (uint64_t)walk->victim_count)];
+  }
+  if (temper->aim == AIM_INSIDE || temper->aim == AIM_HOLDER) {
     temper->choice_one_in = temper->choice_one_in > 0 ? (uint32_t)rng_between(&walk->rng, 2, 5) : 0;
     temper->strike_one_in =
         temper->strike_one_in > 1 ? (uint32_t)rng_between(&walk->rng, 3, 12) : temper->strike_one_in;
@@ -254,7 +303,7 @@ static const Action *random_fault(Walk *walk, const Due *next) {
 }
 
 bool walk_strike(Walk *walk, const Due *next, int64_t until_ns, Decision *decision) {
-  if (walk->fault_count == 0 || !may_strike_now(walk) || !rng_one_in(&walk->rng, walk->temper.strike_one_in)) {
+  if (walk->fault_count == 0 || !rng_one_in(&walk->rng, walk->temper.strike_one_in)) {
     return false;
   }
   int64_t to = until_ns == INT64_MAX ? walk->now_ns + random_constant(walk) : until_ns;
@@ -281,6 +330,7 @@ bool walk_decide(Walk *walk, Decision *decision) {
 
 bool walk_take(Walk *walk, const Decision *decision) {
   CHECK(walk->decision_count < walk->decision_max);
+  walk->actor = walk_whose(walk->world, clocked_state(walk->clocked), &decision->action);
   bool taken = clocked_step(walk->clocked, decision->time_ns, &decision->action);
   walk->decisions[walk->decision_count++] = (Decision){decision->time_ns, *clocked_taken(walk->clocked)};
   return taken;
@@ -290,7 +340,9 @@ int32_t walk_choose(Walk *walk, int32_t count, bool by_model) {
   if (by_model) {
     return (int32_t)rng_below(&walk->rng, (uint64_t)count);
   }
-  if (walk->temper.choice_one_in == 0 || !may_strike_now(walk) || !rng_one_in(&walk->rng, walk->temper.choice_one_in)) {
+  bool strikes = walk->temper.choice_one_in > 0 && walk_may_strike(walk, clocked_state(walk->clocked), walk->actor) &&
+                 rng_one_in(&walk->rng, walk->temper.choice_one_in);
+  if (!strikes) {
     return 0;
   }
   return (int32_t)rng_between(&walk->rng, 1, count - 1);
@@ -310,6 +362,7 @@ Walk *walk_new(const World *world, int32_t decision_max) {
   CHECK(walk->decisions != NULL);
   clocked_set_oracle(walk->clocked, choose, walk);
   gather_constants(walk);
+  gather_victims(walk);
   return walk;
 }
 

@@ -26,13 +26,24 @@ typedef enum Timing {
   TIMING_COUNT
 } Timing;
 
+/* When faults strike: one that has to strike one certain step is far more likely to if there are not many others. */
+typedef enum Aim {
+  AIM_ANY,    /* at any time */
+  AIM_INSIDE, /* while some client is in its critical section: most harm only while somebody relies on the lock */
+  AIM_HOLDER, /* then, and of the clients only those inside */
+  AIM_VICTIM, /* one process alone, at any time */
+  AIM_COUNT
+} Aim;
+
 /* How a run goes about time and faults. Probabilities are "one in so many". */
 typedef struct Temper {
   Timing timing[WORLD_PROCESSES_MAX]; /* of whatever belongs to a process (walk_whose) */
   uint32_t strike_one_in;             /* a fault before a step; 0: never */
   uint32_t choice_one_in;             /* a fault inside a step, at each point where one may strike; 0: never */
   uint64_t faults_off;                /* bit set of the scenario's faults that stay away */
-  bool only_inside;                   /* faults strike only while some client is in its critical section */
+  Aim aim;
+  int32_t victim;       /* AIM_VICTIM: the process (walk_whose) */
+  bool lingers;         /* who is in its critical section stays as long as it can: so two meet there more often */
   bool meets_deadlines; /* what is planned for later happens when something else has to: much at one instant */
   int32_t length;       /* of the run, in decisions; 0: as many as are allowed */
 } Temper;
@@ -46,6 +57,9 @@ typedef struct Walk {
   Temper temper;
   int64_t constants_ns[WALK_CONSTANTS_MAX]; /* every finite duration of the model, and the ends of its windows */
   int32_t constant_count;
+  int32_t victims[WORLD_PROCESSES_MAX]; /* the processes that the scenario's faults may strike */
+  int32_t victim_count;
+  int32_t actor; /* whose the decision is that is taken */
   int64_t now_ns;
   int64_t last_ns; /* no later than that, something has to happen */
   Due due[THINGS_MAX];
@@ -63,8 +77,13 @@ typedef struct Walk {
 Walk *walk_new(const World *world, int32_t decision_max);
 void walk_free(Walk *walk);
 /* What the strategies that vary their runs have in common: one length for short and long runs (all of the longest, a
- * half, …), and every other run keeps its faults for when somebody is inside, where they are then likely. */
+ * half, …), an aim, and half of the runs linger. */
 void walk_vary(Walk *walk);
+void walk_draw_aim(Walk *walk);
+/* Whether the aim lets faults strike this process now. */
+bool walk_may_strike(const Walk *walk, const State *state, int32_t process);
+/* Whether this process lingers in its critical section. */
+bool walk_lingers(const Walk *walk, const State *state, int32_t process);
 /* The process that an action belongs to: of a message to or from a client, that client. */
 int32_t walk_whose(const World *world, const State *state, const Action *action);
 /* All processes go about time in the same way; or each in its own, a slow one beside a fast one. */

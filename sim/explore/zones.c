@@ -13,8 +13,6 @@
 #include "zone/dbm.h"
 
 enum { LENGTH_MIN = 20, LENGTH_MAX = LENGTH_MIN << 3 };
-/* More than two priorities can differ by: nobody falls more often than a walk is long. */
-enum { RANK_WANTED = WORLD_PROCESSES_MAX + LENGTH_MAX };
 
 typedef struct Place {
   uint8_t *key;
@@ -26,6 +24,7 @@ typedef struct Zones {
   const World *world;
   Timed *timed; /* NULL: the model's constants do not fit */
   System system;
+  const Walk *walk; /* of this run: its temper */
   Rng *rng;
   State state; /* where the walk is, its names */
   Place at, next;
@@ -35,7 +34,7 @@ typedef struct Zones {
   uint64_t known;      /* properties that a run of this batch has violated */
   uint64_t violated;   /* by the step that is considered next */
   uint32_t candidates; /* that are as good as that one */
-  int32_t best;        /* its rank */
+  int64_t best;        /* its rank */
   int32_t actor;       /* whose the last action was */
   bool strikes;        /* a fault is wanted */
   bool struck;         /* the last action was one, or had one in it */
@@ -84,16 +83,18 @@ static void keep_initial(void *user, const Successor *successor) {
   keep(user, successor);
 }
 
-/* A step with a fault where one is wanted, and without where none is; then the priority of whose it is. */
-static int32_t rank(const Zones *zones, const Successor *successor, int32_t process) {
-  bool is_wanted = (successor->faults > 0) == zones->strikes;
-  return zones->priorities.of[process] + (is_wanted ? RANK_WANTED : 0);
+/* A step with a fault where one is wanted, else one without; then the priority of whose it is. */
+static int64_t rank(const Zones *zones, const Successor *successor, int32_t process) {
+  bool is_wanted = zones->strikes && walk_may_strike(zones->walk, &zones->state, process);
+  int32_t level = successor->faults == 0 ? 1 : is_wanted ? 2 : 0;
+  bool lingers = walk_lingers(zones->walk, &zones->state, process);
+  return priorities_on_level(&zones->priorities, process, 2 * level - lingers);
 }
 
 static void consider(void *user, const Successor *successor) {
   Zones *zones = user;
   int32_t process = walk_whose(zones->world, &zones->state, &successor->action);
-  int32_t mine = rank(zones, successor, process);
+  int64_t mine = rank(zones, successor, process);
   zones->candidates = zones->candidates == 0 || mine > zones->best ? 1 : zones->candidates + (mine == zones->best);
   if (mine > zones->best || (mine == zones->best && rng_one_in(zones->rng, zones->candidates))) {
     zones->best = mine;
@@ -115,13 +116,14 @@ static void move_on(Zones *zones) {
 
 /* Who acted last falls behind all others at a change point, and mostly when a fault has struck: who sleeps shall sleep
  * on. */
-static void change(Zones *zones, const Temper *temper) {
+static void change(Zones *zones) {
+  uint32_t strike_one_in = zones->walk->temper.strike_one_in;
   bool falls = zones->struck && !rng_one_in(zones->rng, 4);
   falls |= priorities_change_at(&zones->priorities, zones->count);
   if (falls && zones->count > 0) {
     priorities_lower(&zones->priorities, zones->actor);
   }
-  zones->strikes = temper->strike_one_in > 0 && rng_one_in(zones->rng, temper->strike_one_in);
+  zones->strikes = strike_one_in > 0 && rng_one_in(zones->rng, strike_one_in);
 }
 
 /* --- the walk ---------------------------------------------------------------------------------------------------- */
@@ -135,10 +137,10 @@ static void begin_walk(Zones *zones, int32_t length) {
 }
 
 /* False: nothing can happen any more. */
-static bool walk_step(Zones *zones, const Temper *temper) {
+static bool walk_step(Zones *zones) {
   zones->candidates = 0;
-  zones->best = INT32_MIN;
-  change(zones, temper);
+  zones->best = INT64_MIN;
+  change(zones);
   zones->system.successors(zones->system.self, state_at(&zones->at), false, consider, zones);
   if (zones->candidates == 0) {
     return false;
@@ -158,10 +160,10 @@ static bool solve(Zones *zones, uint64_t by_step, uint64_t by_state) {
 }
 
 /* Up to where something is violated that no run of this batch has violated yet. */
-static bool walk_to_violation(Zones *zones, const Temper *temper, int32_t length) {
+static bool walk_to_violation(Zones *zones, int32_t length) {
   bool found = false;
   begin_walk(zones, length);
-  while (!found && zones->count < length && walk_step(zones, temper)) {
+  while (!found && zones->count < length && walk_step(zones)) {
     uint64_t by_state = zones->system.violations(zones->system.self, state_at(&zones->at)) & ~zones->known;
     uint64_t by_step = zones->violated & ~zones->known;
     found = (by_step | by_state) != 0 && solve(zones, by_step, by_state);
@@ -172,11 +174,14 @@ static bool walk_to_violation(Zones *zones, const Temper *temper, int32_t length
 
 static void begin(void *self, Walk *walk) {
   Zones *zones = self;
+  zones->walk = walk;
   zones->rng = &walk->rng;
   walk->temper = (Temper){.strike_one_in = UINT32_C(4) << rng_below(&walk->rng, 4)};
+  walk_draw_aim(walk);
+  walk->temper.lingers = rng_one_in(&walk->rng, 2);
   walk_set_timing(walk, TIMING_LATE); /* behind the last decision: what a state violates shows late */
   int32_t length = LENGTH_MIN << rng_below(&walk->rng, 4);
-  if (zones->timed == NULL || !walk_to_violation(zones, &walk->temper, length)) {
+  if (zones->timed == NULL || !walk_to_violation(zones, length)) {
     zones->count = 0;
   }
 }
