@@ -7,6 +7,7 @@
 #define NS_PER_US 1000
 #define NS_PER_MS INT64_C(1000000)
 #define UNBOUNDED (INT64_MAX / 4)
+#define LOOKS_MAX 1024
 
 /* Nodes: 0 is the beginning of time, k the k-th step, count + 1 the last look. at[i * nodes + j] bounds t_i - t_j. */
 typedef struct Scheduler {
@@ -34,6 +35,7 @@ static bool scheduled_compare(Chooser *chooser, Cell age, Reading bound, bool st
   CHECK(bound.lo_us == bound.hi_us); /* its world has clocks of known rates */
   bool below;
   if (scheduler->looking) {
+    CHECK(scheduler->look_count < 64);
     below = !(scheduler->look >> scheduler->look_count++ & 1);
   } else {
     CHECK(scheduler->choice < scheduler->action->choice_count);
@@ -173,6 +175,18 @@ static void choose_times(const Scheduler *scheduler, int32_t count, int64_t *tim
   }
 }
 
+/* The next path through the last look's comparisons: behind the last "below" that becomes an "at least". False: that
+ * was the last one. */
+static bool next_look(Scheduler *scheduler) {
+  for (int32_t i = scheduler->look_count - 1; i >= 0; i--) {
+    if (!(scheduler->look >> i & 1)) {
+      scheduler->look = (scheduler->look & ((UINT64_C(1) << i) - 1)) | UINT64_C(1) << i;
+      return true;
+    }
+  }
+  return false;
+}
+
 /* Adds the last look: some instant of the last state that violates the property, by one of its paths. */
 static bool look_at_last_state(Scheduler *scheduler, State *state, int32_t property) {
   Thing things[THINGS_MAX];
@@ -184,13 +198,14 @@ static bool look_at_last_state(Scheduler *scheduler, State *state, int32_t prope
   memcpy(before, scheduler->at, bytes);
   bool found = property == NO_INDEX && close_constraints(scheduler->at, scheduler->nodes);
   scheduler->looking = true;
-  for (scheduler->look = 0; property != NO_INDEX && !found && scheduler->look < 1024; scheduler->look++) {
+  bool any = property != NO_INDEX;
+  for (int32_t looks = 0; any && looks < LOOKS_MAX && !found; looks++) {
     Step step;
     memcpy(scheduler->at, before, bytes);
     scheduler->look_count = 0;
     step_start(&step, scheduler->world, state, &scheduler->chooser);
-    bool is_repeated = step_state_violates(&step, property) ? scheduler->look >> scheduler->look_count != 0 : true;
-    found = !is_repeated && close_constraints(scheduler->at, scheduler->nodes);
+    found = step_state_violates(&step, property) && close_constraints(scheduler->at, scheduler->nodes);
+    any = next_look(scheduler);
   }
   free(before);
   return found;
