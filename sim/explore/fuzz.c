@@ -94,8 +94,8 @@ static RandomResult *search_shorter(const FuzzOptions *options, const Program *p
   return random_search(program, &random);
 }
 
-/* Shrinking takes cubic time, and removes what is superfluous but finds no other way: a find of half the length, if
- * there is one, saves much. NULL: there is none. */
+/* Shrinking removes what is superfluous but finds no other way, and takes long for long runs: a find of half the
+ * length, if there is one, saves much. NULL: there is none. */
 static RandomResult *search_much_shorter(const FuzzOptions *options, const Program *program, int32_t property,
                                          int32_t length) {
   RandomResult *best = NULL;

@@ -5,9 +5,9 @@
 #include "base/check.h"
 #include "world/schedule.h"
 
-enum { ANSWERS_MAX = ACTION_CHOICES_MAX, CANDIDATES_MAX = 20000, PASSES_MAX = 6 };
-/* Exact times take cubic time: together so many cubes of steps, some seconds. */
-#define SOLVER_WORK_MAX INT64_C(3000000000)
+enum { ANSWERS_MAX = ACTION_CHOICES_MAX, PASSES_MAX = 6 };
+/* So many steps are rehearsed or solved: some seconds. */
+#define WORK_MAX INT64_C(2000000)
 
 /* --- moves ------------------------------------------------------------------------------------------------------- */
 
@@ -54,10 +54,8 @@ typedef struct Shrinker {
   Moves best, trial;
   Cost best_cost;
   Action *actions;
-  int64_t *times_ns, *best_times_ns;
   Action *best_actions;
   int32_t best_count;
-  bool best_ends_later;
   int32_t candidates;
   int64_t work;
   bool attempt_begun;
@@ -261,13 +259,15 @@ static void keep_trial(Shrinker *shrinker, Cost cost) {
   shrinker->best_cost = cost;
   shrinker->best_count = count;
   memcpy(shrinker->best_actions, shrinker->actions, (size_t)count * sizeof(Action));
-  memcpy(shrinker->best_times_ns, shrinker->times_ns, ((size_t)count + 1) * sizeof(int64_t));
-  shrinker->best_ends_later =
-      is_looked_at(shrinker) && (count == 0 || shrinker->times_ns[count] > shrinker->times_ns[count - 1]);
 }
 
 static bool is_spent(const Shrinker *shrinker) {
-  return shrinker->candidates >= CANDIDATES_MAX || shrinker->work >= SOLVER_WORK_MAX;
+  return shrinker->work >= WORK_MAX;
+}
+
+static bool solve(const Shrinker *shrinker, const Action *actions, int32_t count, int64_t *times_ns) {
+  int32_t look = is_looked_at(shrinker) ? shrinker->property : NO_INDEX;
+  return schedule_solve(shrinker->world, actions, count, look, times_ns) == SCHEDULE_SOLVED;
 }
 
 /* Whether the trial is a cheaper run than the best so far; then it is the best. */
@@ -277,13 +277,12 @@ static bool try_trial(Shrinker *shrinker) {
     return false;
   }
   shrinker->candidates++;
+  shrinker->work += shrinker->trial.count;
   if (!rehearse(shrinker, &cost) || !is_less(cost, shrinker->best_cost)) {
     return false;
   }
-  int64_t count = shrinker->trial.count;
-  shrinker->work += count * count * count;
-  int32_t look = is_looked_at(shrinker) ? shrinker->property : NO_INDEX;
-  if (schedule_solve(shrinker->world, shrinker->actions, (int32_t)count, look, shrinker->times_ns) != SCHEDULE_SOLVED) {
+  shrinker->work += shrinker->trial.count;
+  if (!solve(shrinker, shrinker->actions, shrinker->trial.count, NULL)) {
     return false;
   }
   keep_trial(shrinker, cost);
@@ -605,12 +604,17 @@ static Shrunk result_of(const Shrinker *shrinker) {
   if (shrinker->best_count < 0) {
     return shrunk;
   }
-  shrunk.count = shrinker->best_count;
-  shrunk.decisions = room((size_t)shrunk.count, sizeof(Decision));
-  for (int32_t i = 0; i < shrunk.count; i++) {
-    shrunk.decisions[i] = (Decision){shrinker->best_times_ns[i], shrinker->best_actions[i]};
+  int32_t count = shrunk.count = shrinker->best_count;
+  int64_t *times_ns = room((size_t)count, sizeof(int64_t));
+  bool solved = solve(shrinker, shrinker->best_actions, count, times_ns);
+  CHECK(solved); /* as it was when it became the best */
+  shrunk.decisions = room((size_t)count, sizeof(Decision));
+  for (int32_t i = 0; i < count; i++) {
+    shrunk.decisions[i] = (Decision){times_ns[i], shrinker->best_actions[i]};
   }
-  shrunk.end_ns = shrinker->best_ends_later ? shrinker->best_times_ns[shrunk.count] : 0;
+  bool ends_later = is_looked_at(shrinker) && (count == 0 || times_ns[count] > times_ns[count - 1]);
+  shrunk.end_ns = ends_later ? times_ns[count] : 0;
+  free(times_ns);
   return shrunk;
 }
 
@@ -624,8 +628,6 @@ Shrunk shrink(const World *world, const Decision *decisions, int32_t count, int3
                        .trial = {room(room_for, sizeof(Move)), 0},
                        .actions = room(room_for, sizeof(Action)),
                        .best_actions = room(room_for, sizeof(Action)),
-                       .times_ns = room(room_for, sizeof(int64_t)),
-                       .best_times_ns = room(room_for, sizeof(int64_t)),
                        .best_cost = {INT32_MAX, INT32_MAX, INT32_MAX},
                        .best_count = -1};
   record(&shrinker, decisions, count);
@@ -638,8 +640,6 @@ Shrunk shrink(const World *world, const Decision *decisions, int32_t count, int3
   free(shrinker.trial.items);
   free(shrinker.actions);
   free(shrinker.best_actions);
-  free(shrinker.times_ns);
-  free(shrinker.best_times_ns);
   return shrunk;
 }
 

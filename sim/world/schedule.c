@@ -9,11 +9,19 @@
 #define UNBOUNDED (INT64_MAX / 4)
 #define LOOKS_MAX 1024
 
-/* Nodes: 0 is the beginning of time, k the k-th step, count + 1 the last look. at[i * nodes + j] bounds t_i - t_j. */
+/* t_i - t_j <= most_ns. */
+typedef struct Constraint {
+  int32_t i, j;
+  int64_t most_ns;
+} Constraint;
+
+/* Nodes: 0 is the beginning of time, k the k-th step, count + 1 the last look. */
 typedef struct Scheduler {
   Chooser chooser; /* first */
   const World *world;
-  int64_t *at;
+  Constraint *constraints;
+  int32_t constraint_count, constraint_room;
+  int64_t *at; /* closed: at[i * nodes + j] bounds t_i - t_j */
   int32_t nodes, now;
   const Action *action;
   int32_t choice;
@@ -26,8 +34,13 @@ typedef struct Scheduler {
 } Scheduler;
 
 static void require(Scheduler *scheduler, int32_t i, int32_t j, int64_t most_ns) {
-  int64_t *entry = &scheduler->at[i * scheduler->nodes + j];
-  *entry = most_ns < *entry ? most_ns : *entry;
+  if (scheduler->constraint_count == scheduler->constraint_room) {
+    scheduler->constraint_room = scheduler->constraint_room * 2 + 256;
+    scheduler->constraints =
+        realloc(scheduler->constraints, (size_t)scheduler->constraint_room * sizeof *scheduler->constraints);
+    CHECK(scheduler->constraints != NULL);
+  }
+  scheduler->constraints[scheduler->constraint_count++] = (Constraint){i, j, most_ns};
 }
 
 static bool scheduled_compare(Chooser *chooser, Cell age, Reading bound, bool strict) {
@@ -129,13 +142,56 @@ static bool pass(Scheduler *scheduler, State *state, const Action *action) {
   return step.problem.kind == PROBLEM_NONE;
 }
 
-/* Floyd-Warshall. A negative cycle is seen before the last of its nodes is gone through, and with it sums that would
- * grow with each node. */
-static bool close_constraints(int64_t *at, int32_t nodes) {
-  for (int32_t k = 0; k < nodes; k++) {
-    if (at[k * nodes + k] < 0) {
-      return false;
+/* The least weight that a path without a cycle can have: one constraint into each node at most. */
+static int64_t least_weight(const Scheduler *scheduler) {
+  int64_t least[SCHEDULE_STEPS_MAX + 2] = {0}, sum = 0;
+  for (int32_t c = 0; c < scheduler->constraint_count; c++) {
+    const Constraint *constraint = &scheduler->constraints[c];
+    least[constraint->i] = constraint->most_ns < least[constraint->i] ? constraint->most_ns : least[constraint->i];
+  }
+  for (int32_t n = 0; n < scheduler->nodes; n++) {
+    sum += least[n];
+  }
+  return sum;
+}
+
+/* Whether there are such instants: shortest paths from a node before all others (Bellman-Ford), the constraints in turn
+ * forwards and backwards (Yen 1970). They nearly all join neighbours, so a few rounds do. */
+static bool is_satisfiable(const Scheduler *scheduler) {
+  int64_t distance[SCHEDULE_STEPS_MAX + 2] = {0}, least = least_weight(scheduler);
+  bool changed = true;
+  for (int32_t round = 0; changed; round++) {
+    changed = false;
+    for (int32_t k = 0; k < scheduler->constraint_count; k++) {
+      int32_t c = round % 2 == 0 ? k : scheduler->constraint_count - 1 - k;
+      const Constraint *constraint = &scheduler->constraints[c];
+      int64_t via = distance[constraint->j] + constraint->most_ns;
+      if (via < distance[constraint->i]) {
+        if (via < least || round > scheduler->nodes) {
+          return false; /* a negative cycle */
+        }
+        distance[constraint->i] = via;
+        changed = true;
+      }
     }
+  }
+  return true;
+}
+
+/* Floyd-Warshall, of constraints that can be satisfied. */
+static void close_constraints(Scheduler *scheduler) {
+  int32_t nodes = scheduler->nodes;
+  int64_t *at = scheduler->at = malloc((size_t)nodes * (size_t)nodes * sizeof(int64_t));
+  CHECK(at != NULL);
+  for (int32_t i = 0; i < nodes * nodes; i++) {
+    at[i] = i % (nodes + 1) == 0 ? 0 : UNBOUNDED;
+  }
+  for (int32_t c = 0; c < scheduler->constraint_count; c++) {
+    const Constraint *constraint = &scheduler->constraints[c];
+    int64_t *entry = &at[constraint->i * nodes + constraint->j];
+    *entry = constraint->most_ns < *entry ? constraint->most_ns : *entry;
+  }
+  for (int32_t k = 0; k < nodes; k++) {
     for (int32_t i = 0; i < nodes; i++) {
       int64_t ik = at[i * nodes + k];
       for (int32_t j = 0; j < nodes && ik < UNBOUNDED; j++) {
@@ -144,7 +200,6 @@ static bool close_constraints(int64_t *at, int32_t nodes) {
       }
     }
   }
-  return true;
 }
 
 static int64_t rounded_up(int64_t ns) {
@@ -190,25 +245,37 @@ static bool next_look(Scheduler *scheduler) {
 /* Adds the last look: some instant of the last state that violates the property, by one of its paths. */
 static bool look_at_last_state(Scheduler *scheduler, State *state, int32_t property) {
   Thing things[THINGS_MAX];
-  size_t bytes = sizeof(int64_t) * (size_t)scheduler->nodes * (size_t)scheduler->nodes;
-  int64_t *before = malloc(bytes);
-  CHECK(before != NULL);
   int32_t count = step_things(scheduler->world, state, things);
   require_invariants(scheduler, things, count);
-  memcpy(before, scheduler->at, bytes);
-  bool found = property == NO_INDEX && close_constraints(scheduler->at, scheduler->nodes);
+  bool found = property == NO_INDEX && is_satisfiable(scheduler), any = property != NO_INDEX;
+  int32_t constraint_count = scheduler->constraint_count;
   scheduler->looking = true;
-  bool any = property != NO_INDEX;
   for (int32_t looks = 0; any && looks < LOOKS_MAX && !found; looks++) {
     Step step;
-    memcpy(scheduler->at, before, bytes);
+    scheduler->constraint_count = constraint_count;
     scheduler->look_count = 0;
     step_start(&step, scheduler->world, state, &scheduler->chooser);
-    found = step_state_violates(&step, property) && close_constraints(scheduler->at, scheduler->nodes);
+    found = step_state_violates(&step, property) && is_satisfiable(scheduler);
     any = next_look(scheduler);
   }
-  free(before);
   return found;
+}
+
+/* Whether the actions can happen, and the last look: then all constraints are gathered. */
+static bool gather_constraints(Scheduler *scheduler, const Action *actions, int32_t count, int32_t look_property) {
+  State *state = malloc(sizeof *state);
+  CHECK(state != NULL);
+  memset(scheduler->preferred_ns, 0xff, sizeof scheduler->preferred_ns);
+  world_initial(scheduler->world, state);
+  bool possible = true;
+  for (int32_t i = 0; i < count && possible; i++) {
+    scheduler->now = i + 1;
+    possible = pass(scheduler, state, &actions[i]);
+  }
+  scheduler->now = count + 1;
+  possible = possible && look_at_last_state(scheduler, state, look_property);
+  free(state);
+  return possible;
 }
 
 ScheduleOutcome schedule_solve(const World *world, const Action *actions, int32_t count, int32_t look_property,
@@ -218,25 +285,12 @@ ScheduleOutcome schedule_solve(const World *world, const Action *actions, int32_
   }
   Scheduler scheduler = {
       .chooser = {.choose = scheduled_choose, .compare = scheduled_compare}, .world = world, .nodes = count + 2};
-  State *state = malloc(sizeof *state);
-  scheduler.at = calloc((size_t)scheduler.nodes * (size_t)scheduler.nodes, sizeof(int64_t));
-  CHECK(state != NULL && scheduler.at != NULL);
-  for (int32_t i = 0; i < scheduler.nodes * scheduler.nodes; i++) {
-    scheduler.at[i] = i % (scheduler.nodes + 1) == 0 ? 0 : UNBOUNDED;
-  }
-  memset(scheduler.preferred_ns, 0xff, sizeof scheduler.preferred_ns);
-  world_initial(world, state);
-  bool possible = true;
-  for (int32_t i = 0; i < count && possible; i++) {
-    scheduler.now = i + 1;
-    possible = pass(&scheduler, state, &actions[i]);
-  }
-  scheduler.now = count + 1;
-  possible = possible && look_at_last_state(&scheduler, state, look_property);
-  if (possible) {
+  bool possible = gather_constraints(&scheduler, actions, count, look_property);
+  if (possible && times_ns != NULL) {
+    close_constraints(&scheduler);
     choose_times(&scheduler, count, times_ns);
   }
   free(scheduler.at);
-  free(state);
+  free(scheduler.constraints);
   return possible ? SCHEDULE_SOLVED : SCHEDULE_IMPOSSIBLE;
 }
