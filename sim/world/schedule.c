@@ -3,26 +3,19 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "zone/differences.h"
 
 #define NS_PER_US 1000
 #define NS_PER_MS INT64_C(1000000)
-#define UNBOUNDED (INT64_MAX / 4)
 #define LOOKS_MAX 1024
 
-/* t_i - t_j <= most_ns. */
-typedef struct Constraint {
-  int32_t i, j;
-  int64_t most_ns;
-} Constraint;
-
-/* Nodes: 0 is the beginning of time, k the k-th step, count + 1 the last look. */
+/* The instants are the nodes of the constraints, in ns: 0 is the beginning of time, k the k-th step, count + 1 the last
+ * look. */
 typedef struct Scheduler {
   Chooser chooser; /* first */
   const World *world;
-  Constraint *constraints;
-  int32_t constraint_count, constraint_room;
-  int64_t *at; /* closed: at[i * nodes + j] bounds t_i - t_j */
-  int32_t nodes, now;
+  Differences constraints;
+  int32_t now;
   const Action *action;
   int32_t choice;
   uint64_t look; /* the answers of the last look's comparisons, a bit each */
@@ -34,13 +27,7 @@ typedef struct Scheduler {
 } Scheduler;
 
 static void require(Scheduler *scheduler, int32_t i, int32_t j, int64_t most_ns) {
-  if (scheduler->constraint_count == scheduler->constraint_room) {
-    scheduler->constraint_room = scheduler->constraint_room * 2 + 256;
-    scheduler->constraints =
-        realloc(scheduler->constraints, (size_t)scheduler->constraint_room * sizeof *scheduler->constraints);
-    CHECK(scheduler->constraints != NULL);
-  }
-  scheduler->constraints[scheduler->constraint_count++] = (Constraint){i, j, most_ns};
+  differences_require(&scheduler->constraints, i, j, most_ns);
 }
 
 static bool scheduled_compare(Chooser *chooser, Cell age, Reading bound, bool strict) {
@@ -142,79 +129,20 @@ static bool pass(Scheduler *scheduler, State *state, const Action *action) {
   return step.problem.kind == PROBLEM_NONE;
 }
 
-/* The least weight that a path without a cycle can have: one constraint into each node at most. */
-static int64_t least_weight(const Scheduler *scheduler) {
-  int64_t least[SCHEDULE_STEPS_MAX + 2] = {0}, sum = 0;
-  for (int32_t c = 0; c < scheduler->constraint_count; c++) {
-    const Constraint *constraint = &scheduler->constraints[c];
-    least[constraint->i] = constraint->most_ns < least[constraint->i] ? constraint->most_ns : least[constraint->i];
-  }
-  for (int32_t n = 0; n < scheduler->nodes; n++) {
-    sum += least[n];
-  }
-  return sum;
-}
-
-/* Whether there are such instants: shortest paths from a node before all others (Bellman-Ford), the constraints in turn
- * forwards and backwards (Yen 1970). They nearly all join neighbours, so a few rounds do. */
-static bool is_satisfiable(const Scheduler *scheduler) {
-  int64_t distance[SCHEDULE_STEPS_MAX + 2] = {0}, least = least_weight(scheduler);
-  bool changed = true;
-  for (int32_t round = 0; changed; round++) {
-    changed = false;
-    for (int32_t k = 0; k < scheduler->constraint_count; k++) {
-      int32_t c = round % 2 == 0 ? k : scheduler->constraint_count - 1 - k;
-      const Constraint *constraint = &scheduler->constraints[c];
-      int64_t via = distance[constraint->j] + constraint->most_ns;
-      if (via < distance[constraint->i]) {
-        if (via < least || round > scheduler->nodes) {
-          return false; /* a negative cycle */
-        }
-        distance[constraint->i] = via;
-        changed = true;
-      }
-    }
-  }
-  return true;
-}
-
-/* Floyd-Warshall, of constraints that can be satisfied. */
-static void close_constraints(Scheduler *scheduler) {
-  int32_t nodes = scheduler->nodes;
-  int64_t *at = scheduler->at = malloc((size_t)nodes * (size_t)nodes * sizeof(int64_t));
-  CHECK(at != NULL);
-  for (int32_t i = 0; i < nodes * nodes; i++) {
-    at[i] = i % (nodes + 1) == 0 ? 0 : UNBOUNDED;
-  }
-  for (int32_t c = 0; c < scheduler->constraint_count; c++) {
-    const Constraint *constraint = &scheduler->constraints[c];
-    int64_t *entry = &at[constraint->i * nodes + constraint->j];
-    *entry = constraint->most_ns < *entry ? constraint->most_ns : *entry;
-  }
-  for (int32_t k = 0; k < nodes; k++) {
-    for (int32_t i = 0; i < nodes; i++) {
-      int64_t ik = at[i * nodes + k];
-      for (int32_t j = 0; j < nodes && ik < UNBOUNDED; j++) {
-        int64_t via = ik + at[k * nodes + j];
-        at[i * nodes + j] = via < at[i * nodes + j] ? via : at[i * nodes + j];
-      }
-    }
-  }
-}
-
 static int64_t rounded_up(int64_t ns) {
   return (ns + NS_PER_MS - 1) / NS_PER_MS * NS_PER_MS;
 }
 
 /* In a closed system each instant may be chosen anywhere between what the earlier ones leave. */
 static void choose_times(const Scheduler *scheduler, int32_t count, int64_t *times_ns) {
-  int32_t nodes = scheduler->nodes;
+  int32_t nodes = scheduler->constraints.nodes;
   int64_t times[SCHEDULE_STEPS_MAX + 2] = {0};
+  int64_t *at = differences_close(&scheduler->constraints);
   for (int32_t k = 1; k < nodes; k++) {
-    int64_t lo = 0, hi = UNBOUNDED;
+    int64_t lo = 0, hi = DIFFERENCE_UNBOUNDED;
     for (int32_t j = 0; j < k; j++) {
-      int64_t least = times[j] - scheduler->at[j * nodes + k];
-      int64_t most = scheduler->at[k * nodes + j] < UNBOUNDED ? times[j] + scheduler->at[k * nodes + j] : UNBOUNDED;
+      int64_t least = times[j] - at[j * nodes + k];
+      int64_t most = at[k * nodes + j] < DIFFERENCE_UNBOUNDED ? times[j] + at[k * nodes + j] : DIFFERENCE_UNBOUNDED;
       lo = least > lo ? least : lo;
       hi = most < hi ? most : hi;
     }
@@ -225,9 +153,8 @@ static void choose_times(const Scheduler *scheduler, int32_t count, int64_t *tim
     wish = wish < lo ? lo : wish > hi ? hi : wish;
     times[k] = rounded_up(wish) <= hi ? rounded_up(wish) : wish;
   }
-  for (int32_t k = 1; k < nodes && k <= count + 1; k++) {
-    times_ns[k - 1] = times[k];
-  }
+  free(at);
+  memcpy(times_ns, times + 1, ((size_t)count + 1) * sizeof *times_ns);
 }
 
 /* The next path through the last look's comparisons: behind the last "below" that becomes an "at least". False: that
@@ -247,15 +174,15 @@ static bool look_at_last_state(Scheduler *scheduler, State *state, int32_t prope
   Thing things[THINGS_MAX];
   int32_t count = step_things(scheduler->world, state, things);
   require_invariants(scheduler, things, count);
-  bool found = property == NO_INDEX && is_satisfiable(scheduler), any = property != NO_INDEX;
-  int32_t constraint_count = scheduler->constraint_count;
+  bool found = property == NO_INDEX && differences_are_satisfiable(&scheduler->constraints), any = property != NO_INDEX;
+  int32_t gathered = scheduler->constraints.count;
   scheduler->looking = true;
   for (int32_t looks = 0; any && looks < LOOKS_MAX && !found; looks++) {
     Step step;
-    scheduler->constraint_count = constraint_count;
+    scheduler->constraints.count = gathered;
     scheduler->look_count = 0;
     step_start(&step, scheduler->world, state, &scheduler->chooser);
-    found = step_state_violates(&step, property) && is_satisfiable(scheduler);
+    found = step_state_violates(&step, property) && differences_are_satisfiable(&scheduler->constraints);
     any = next_look(scheduler);
   }
   return found;
@@ -283,14 +210,13 @@ ScheduleOutcome schedule_solve(const World *world, const Action *actions, int32_
   if (count > SCHEDULE_STEPS_MAX) {
     return SCHEDULE_TOO_LONG;
   }
-  Scheduler scheduler = {
-      .chooser = {.choose = scheduled_choose, .compare = scheduled_compare}, .world = world, .nodes = count + 2};
+  Scheduler scheduler = {.chooser = {.choose = scheduled_choose, .compare = scheduled_compare},
+                         .world = world,
+                         .constraints = {.nodes = count + 2}};
   bool possible = gather_constraints(&scheduler, actions, count, look_property);
   if (possible && times_ns != NULL) {
-    close_constraints(&scheduler);
     choose_times(&scheduler, count, times_ns);
   }
-  free(scheduler.at);
-  free(scheduler.constraints);
+  differences_clear(&scheduler.constraints);
   return possible ? SCHEDULE_SOLVED : SCHEDULE_IMPOSSIBLE;
 }

@@ -1,8 +1,7 @@
 /* Exact times for a sequence of actions.
  *
  * The windows, invariants and comparisons that the sequence passes through are difference constraints on the instants
- * of its steps. Whether they can be satisfied is seen by Bellman-Ford; then they are closed (Floyd-Warshall) and solved
- * step by step, preferring times that read well: whole
+ * of its steps (zone/differences). They are closed and solved step by step, preferring times that read well: whole
  * milliseconds, messages that take a quarter of their window, everything else as soon as it may. Strict bounds are "at
  * least one nanosecond". Works on names that stay put (a canonical = false path of world/timed).
  */
