@@ -6,7 +6,7 @@
 #include "explore/confirm.h"
 #include "explore/shrink.h"
 
-enum { NEARBY_RUNS = 4000, SHORTER_RUNS = 1024, SHORTER_SEARCHES = 8, SHORT_ENOUGH = 16 };
+enum { NEARBY_RUNS = 4000, SHORTER_STEPS = 300000, SHORTER_RUNS = 8000, SHORTER_SEARCHES = 8, SHORT_ENOUGH = 16 };
 
 /* --- findings ---------------------------------------------------------------------------------------------------- */
 
@@ -86,7 +86,8 @@ static RandomResult *search_shorter(const FuzzOptions *options, const Program *p
                                     int32_t length) {
   RandomOptions random = options->random;
   random.seed = rng_derive(rng_derive_named(random.seed, "shorter"), (uint64_t)property << 32 | (uint64_t)length);
-  random.runs = SHORTER_RUNS;
+  random.runs = SHORTER_STEPS / (uint64_t)length;
+  random.runs = random.runs < SHORTER_RUNS ? random.runs : SHORTER_RUNS;
   random.steps_max = length;
   random.wanted = UINT64_C(1) << property;
   random.to_the_end = false;
@@ -135,6 +136,7 @@ static Reduced cheapest_of(const FuzzOptions *options, const Program *program, c
     look_for_shorter(options, program, property, &best);
     uint64_t seed = rng_derive(options->random.seed, (uint64_t)property);
     shrink_nearby(best.world, &best.shrunk, property, seed, NEARBY_RUNS);
+    shrink_tidy(best.world, &best.shrunk, property);
   }
   return best;
 }

@@ -2,23 +2,23 @@
 
 #include "explore/shrink.h"
 
-/* A run that is still long was hard to shrink: what is near it would be as hard. */
-enum { SHRINKS_MAX = 100, LONGER_MAX = 4, LENGTH_MAX = 80 };
+enum { LONGER_MAX = 4 };
+/* So many steps are rehearsed or solved, about a second: few candidates where runs are long. */
+#define WORK_MAX INT64_C(600000)
 
 typedef struct Nearby {
   const World *world;
   Shrunk *best;
   Walk *walk;
-  int32_t property, shrinks;
+  int32_t property;
+  int64_t work;
 } Nearby;
 
 static void shrink_this(Nearby *nearby) {
   Shrunk other = shrink(nearby->world, nearby->walk->decisions, nearby->walk->decision_count, nearby->property);
-  nearby->shrinks++;
-  nearby->best->candidates += other.candidates;
+  nearby->work += other.work;
   if (other.decisions != NULL && shrunk_is_cheaper(&other, nearby->best)) {
-    other.candidates = nearby->best->candidates;
-    free(nearby->best->decisions);
+    shrunk_clear(nearby->best);
     *nearby->best = other;
   } else {
     shrunk_clear(&other);
@@ -76,11 +76,9 @@ static void run_once(Nearby *nearby, uint64_t seed) {
 }
 
 void shrink_nearby(const World *world, Shrunk *shrunk, int32_t property, uint64_t seed, int32_t runs) {
-  if (shrunk->decisions == NULL || shrunk->count > LENGTH_MAX) {
-    return;
-  }
-  Nearby nearby = {world, shrunk, walk_new(world, shrunk->count + LONGER_MAX), property, 0};
-  for (int32_t r = 0; r < runs && nearby.shrinks < SHRINKS_MAX; r++) {
+  Nearby nearby = {
+      .world = world, .best = shrunk, .walk = walk_new(world, shrunk->count + LONGER_MAX), .property = property};
+  for (int32_t r = 0; r < runs && nearby.work < WORK_MAX; r++) {
     run_once(&nearby, rng_derive(seed, (uint64_t)r));
   }
   walk_free(nearby.walk);

@@ -6,7 +6,7 @@
 #include "world/schedule.h"
 
 enum { ANSWERS_MAX = ACTION_CHOICES_MAX, PASSES_MAX = 6 };
-/* So many steps are rehearsed or solved: some seconds. */
+/* So many steps are rehearsed or solved: two or three seconds. */
 #define WORK_MAX INT64_C(2000000)
 
 /* --- moves ------------------------------------------------------------------------------------------------------- */
@@ -56,7 +56,6 @@ typedef struct Shrinker {
   Action *actions;
   Action *best_actions;
   int32_t best_count;
-  int32_t candidates;
   int64_t work;
   bool attempt_begun;
   int32_t pause_begun;
@@ -276,7 +275,6 @@ static bool try_trial(Shrinker *shrinker) {
   if (is_spent(shrinker)) {
     return false;
   }
-  shrinker->candidates++;
   shrinker->work += shrinker->trial.count;
   if (!rehearse(shrinker, &cost) || !is_less(cost, shrinker->best_cost)) {
     return false;
@@ -586,6 +584,9 @@ static void reduce(Shrinker *shrinker) {
     any |= drop_chunks(shrinker);
     any |= pull_pauses(shrinker);
   }
+}
+
+static void tidy(Shrinker *shrinker) {
   while (!is_spent(shrinker) && gather_processes(shrinker)) {
   }
 }
@@ -599,8 +600,7 @@ static void *room(size_t count, size_t bytes) {
 }
 
 static Shrunk result_of(const Shrinker *shrinker) {
-  Shrunk shrunk = {
-      .candidates = shrinker->candidates, .faults = shrinker->best_cost.faults, .steps = shrinker->best_cost.steps};
+  Shrunk shrunk = {.work = shrinker->work, .faults = shrinker->best_cost.faults, .steps = shrinker->best_cost.steps};
   if (shrinker->best_count < 0) {
     return shrunk;
   }
@@ -618,7 +618,8 @@ static Shrunk result_of(const Shrinker *shrinker) {
   return shrunk;
 }
 
-Shrunk shrink(const World *world, const Decision *decisions, int32_t count, int32_t property) {
+static Shrunk shrink_by(const World *world, const Decision *decisions, int32_t count, int32_t property,
+                        void (*improve)(Shrinker *)) {
   size_t room_for = (size_t)count + 4; /* a pulled pause adds two */
   Shrinker shrinker = {.chooser = {.choose = choose, .compare = compare, .next_ticket = next_ticket},
                        .world = world,
@@ -633,7 +634,7 @@ Shrunk shrink(const World *world, const Decision *decisions, int32_t count, int3
   record(&shrinker, decisions, count);
   copy_best(&shrinker);
   try_trial(&shrinker);
-  reduce(&shrinker);
+  improve(&shrinker);
   Shrunk shrunk = result_of(&shrinker);
   free(shrinker.state);
   free(shrinker.best.items);
@@ -641,6 +642,21 @@ Shrunk shrink(const World *world, const Decision *decisions, int32_t count, int3
   free(shrinker.actions);
   free(shrinker.best_actions);
   return shrunk;
+}
+
+Shrunk shrink(const World *world, const Decision *decisions, int32_t count, int32_t property) {
+  return shrink_by(world, decisions, count, property, reduce);
+}
+
+void shrink_tidy(const World *world, Shrunk *shrunk, int32_t property) {
+  Shrunk other = shrink_by(world, shrunk->decisions, shrunk->count, property, tidy);
+  if (other.decisions != NULL && !shrunk_is_cheaper(shrunk, &other)) {
+    other.work += shrunk->work;
+    shrunk_clear(shrunk);
+    *shrunk = other;
+  } else {
+    shrunk_clear(&other);
+  }
 }
 
 bool shrunk_is_cheaper(const Shrunk *a, const Shrunk *b) {

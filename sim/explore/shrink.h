@@ -15,14 +15,16 @@ typedef struct Shrunk {
   int32_t count;
   int64_t end_ns;        /* as in Find */
   int32_t faults, steps; /* as the exhaustive search counts them */
-  int32_t candidates;    /* tried */
+  int64_t work;          /* steps rehearsed or solved on the way */
 } Shrunk;
 
 /* `world` is that of the find: same clocks. */
 Shrunk shrink(const World *world, const Decision *decisions, int32_t count, int32_t property);
 /* Then looks for a cheaper one near it: `runs` short random runs that begin as it does, up to a random point, and go on
- * at random; each that violates the property is shrunk in turn, a hundred at most. */
+ * at random; each that violates the property is shrunk in turn, as long as there is work left for it. */
 void shrink_nearby(const World *world, Shrunk *shrunk, int32_t property, uint64_t seed, int32_t runs);
+/* At last, at the same cost: each process's events together. */
+void shrink_tidy(const World *world, Shrunk *shrunk, int32_t property);
 /* Fewer faults; of as many, fewer steps. */
 bool shrunk_is_cheaper(const Shrunk *a, const Shrunk *b);
 void shrunk_clear(Shrunk *shrunk);

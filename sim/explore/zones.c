@@ -181,6 +181,7 @@ static void begin(void *self, Walk *walk) {
   walk->temper.lingers = rng_one_in(&walk->rng, 2);
   walk_set_timing(walk, TIMING_LATE); /* behind the last decision: what a state violates shows late */
   int32_t length = LENGTH_MIN << rng_below(&walk->rng, 4);
+  length = length < walk->decision_max ? length : walk->decision_max;
   if (zones->timed == NULL || !walk_to_violation(zones, length)) {
     zones->count = 0;
   }

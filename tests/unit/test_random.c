@@ -154,6 +154,7 @@ static void assert_shrinks_well(const Case *what, uint64_t seed, uint32_t faults
   Shrunk shrunk = shrink(world, find->decisions, find->count, property);
   assert_non_null(shrunk.decisions);
   shrink_nearby(world, &shrunk, property, seed, 4000);
+  shrink_tidy(world, &shrunk, property);
   char *problem = NULL;
   Run *run = confirm_decisions(world, shrunk.decisions, shrunk.count, shrunk.end_ns, property, &problem);
   print_message("%s %s %s: %d decisions, shrunk to %d faults, %d steps; the cheapest has %u, %u\n", what->model,
