@@ -213,7 +213,10 @@ static void run_once(Worker *worker, const Strategy *strategy, void *self, uint6
 
 /* --- batches ----------------------------------------------------------------------------------------------------- */
 
-/* Which strategy a run has: the portfolio's shares, in turn. */
+/* A step through the portfolio's shares that comes by each of them: prime, and no factor of their sum. */
+enum { SHARE_STRIDE = 7 };
+
+/* Which strategy a run has: the portfolio's shares, spread, so that the first few runs already have most of them. */
 static int32_t strategy_of_run(const RandomOptions *options, uint64_t run) {
   int32_t shares = 0;
   for (int32_t s = 0; s < STRATEGY_COUNT; s++) {
@@ -222,7 +225,8 @@ static int32_t strategy_of_run(const RandomOptions *options, uint64_t run) {
     }
     shares += strategies[s]->share;
   }
-  int32_t at = (int32_t)(run % (uint64_t)shares), s = 0;
+  CHECK(shares % SHARE_STRIDE != 0);
+  int32_t at = (int32_t)(run * SHARE_STRIDE % (uint64_t)shares), s = 0;
   while (at >= strategies[s]->share) {
     at -= strategies[s++]->share;
   }

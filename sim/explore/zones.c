@@ -199,7 +199,7 @@ static bool decide(void *self, Walk *walk, Decision *decision) {
 
 const Strategy strategy_zones = {.name = "zones",
                                  .text = "priorities with change points, and times that are solved, not drawn",
-                                 .share = 4,
+                                 .share = 6,
                                  .new = new,
                                  .free = delete,
                                  .forget = forget,
