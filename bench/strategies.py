@@ -1,56 +1,69 @@
 #!/usr/bin/env python3
-"""Runs to the first violation, per strategy: the median over seeds, for the table in docs/exploration.md.
+"""Runs to the first violation of each claim that something is broken, per strategy: the table in docs/exploration.md.
 
-  strategies.py PROGRAM [--seeds N] [--runs N]
+  strategies.py PROGRAM [--seeds N] [--runs N] [MODEL…]
+
+The median over the seeds; `>` where most of them found none in that many runs. The last column is the portfolio's
+median over that of the best strategy. Exits with 1 if it is more than 3 anywhere.
 """
 import argparse
-import json
 import statistics
-import subprocess
+import sys
 import tempfile
 
-CASES = [
-    ("redlock", "pause", "mutual_exclusion"),
-    ("redlock", "ntp_step", "mutual_exclusion"),
-    ("redlock", "amnesia", "mutual_exclusion"),
-    ("broken/fenced_write_only", "pause", "lost_update"),
-    ("broken/fischer_fast", "two", "mutual_exclusion"),
-    ("broken/fischer_fast", "three", "mutual_exclusion"),
-    ("broken/naked_del", "pause", "owner_release"),
-    ("broken/redlock_no_validity", "late", "mutual_exclusion"),
-    ("broken/zookeeper_trusting", "cut", "mutual_exclusion"),
-    ("broken/semaphore_given_twice", "pause", "three inside, none of which has outlived its lease"),
-    ("broken/consul_no_delay", "pause", "mutual_exclusion"),
-]
-STRATEGIES = ["uniform", "pct", "swarm", "boundary", "coverage", "zones", None]
+from broken import broken_models, claims_broken, lockstep
+
+STRATEGIES = ["uniform", "pct", "swarm", "boundary", "coverage", "zones"]
+PORTFOLIO = None
+RATIO = 3
+NEVER = float("inf")
 
 
-def runs_until(program, case, strategy, seed, runs, folder):
-    model, scenario, wanted = case
+def runs_until(options, model, scenario, strategy, seed, folder):
+    """The number of the run that violated it, of each property that was found violated."""
     chosen = ["--strategy", strategy] if strategy else []
-    done = subprocess.run([program, "fuzz", model, scenario, "--seed", str(seed), "--runs", str(runs), "--as-found", "-q",
-                           "--json", "--no-pictures", "-o", folder, *chosen], capture_output=True, text=True, check=False)
-    finds = json.loads(done.stdout)["scenarios"][0]["finds"]
-    return next((find["run"] for find in finds if find["property"] == wanted), float("inf"))
+    done = lockstep(options.program, "fuzz", model, scenario, "--seed", str(seed), "--runs", str(options.runs),
+                    "--as-found", "-q", "--json", "--no-pictures", "-o", folder, *chosen)
+    return {find["property"]: find["run"] for find in done["scenarios"][0]["finds"]}
+
+
+def row(options, name, found):
+    """The table's row, and whether the portfolio is good enough in it. `found`: a list of runs per strategy."""
+    medians = [statistics.median(runs) for runs in found]
+    ratio = medians[-1] / min(medians[:-1])
+    cells = [f"{median:,.0f}" if median != NEVER else f"> {options.runs:,}" for median in medians]
+    return f"| {name} | " + " | ".join(cells) + f" | {ratio:.1f} |", ratio <= RATIO
+
+
+def measure(options, model, folder):
+    """Prints a row for each of the model's claims; whether the portfolio is good enough in all of them."""
+    claims = claims_broken(options.program, model, folder)
+    good = True
+    for scenario in dict.fromkeys(claim[0] for claim in claims):
+        results = [[runs_until(options, model, scenario, strategy, seed, folder) for seed in range(1, options.seeds + 1)]
+                   for strategy in [*STRATEGIES, PORTFOLIO]]
+        for _, name, _, _ in [claim for claim in claims if claim[0] == scenario]:
+            found = [[result.get(name, NEVER) for result in of_strategy] for of_strategy in results]
+            text, is_good = row(options, f"`{model.removeprefix('broken/')} {scenario}`: {name}", found)
+            good &= is_good
+            print(text, flush=True)
+    return good
 
 
 def main():
     parser = argparse.ArgumentParser(description="Runs to the first violation, per strategy.")
     parser.add_argument("program")
-    parser.add_argument("--seeds", type=int, default=12)
-    parser.add_argument("--runs", type=int, default=6000)
-    options = parser.parse_args()
-    print("| | " + " | ".join(strategy or "portfolio" for strategy in STRATEGIES) + " |")
-    print("|---" * (len(STRATEGIES) + 1) + "|")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--runs", type=int, default=4000)
+    parser.add_argument("models", nargs="*", metavar="MODEL")
+    options = parser.parse_intermixed_args()
+    good = True
+    print("| | " + " | ".join(STRATEGIES) + " | portfolio | ratio |")
+    print("|---" * (len(STRATEGIES) + 3) + "|")
     with tempfile.TemporaryDirectory() as folder:
-        for case in CASES:
-            cells = []
-            for strategy in STRATEGIES:
-                found = [runs_until(options.program, case, strategy, seed, options.runs, folder)
-                         for seed in range(1, options.seeds + 1)]
-                median = statistics.median(found)
-                cells.append(f"{median:,.0f}" if median != float("inf") else f"> {options.runs:,}")
-            print(f"| `{case[0]} {case[1]}` | " + " | ".join(cells) + " |", flush=True)
+        for model in options.models or ["redlock", *broken_models(options.program)]:
+            good &= measure(options, model, folder)
+    sys.exit(0 if good else 1)
 
 
 if __name__ == "__main__":
