@@ -27,7 +27,7 @@ typedef struct Zones {
   const Walk *walk; /* of this run: its temper */
   Rng *rng;
   State state; /* where the walk is, its names */
-  Place at, next;
+  Place *at, *next;
   Action actions[LENGTH_MAX];
   int64_t times_ns[LENGTH_MAX + 1];
   int32_t count;       /* of the actions, and of the run's decisions if it is solved */
@@ -41,6 +41,19 @@ typedef struct Zones {
   Priorities priorities;
 } Zones;
 
+static Place *place_new(const World *world) {
+  Place *place = calloc(1, sizeof *place);
+  CHECK(place != NULL);
+  place->key = malloc(layout_packed_max(&world->layout));
+  CHECK(place->key != NULL);
+  return place;
+}
+
+static void place_free(Place *place) {
+  free(place->key);
+  free(place);
+}
+
 static void *new (const World *world) {
   Zones *zones = calloc(1, sizeof *zones);
   CHECK(zones != NULL);
@@ -48,17 +61,16 @@ static void *new (const World *world) {
   zones->world = world;
   zones->timed = timed_new(world, &too_large_us);
   zones->system = zones->timed != NULL ? timed_system(zones->timed, false) : (System){0};
-  zones->at.key = malloc(layout_packed_max(&world->layout));
-  zones->next.key = malloc(layout_packed_max(&world->layout));
-  CHECK(zones->at.key != NULL && zones->next.key != NULL);
+  zones->at = place_new(world);
+  zones->next = place_new(world);
   return zones;
 }
 
 static void delete (void *self) {
   Zones *zones = self;
   timed_free(zones->timed);
-  free(zones->at.key);
-  free(zones->next.key);
+  place_free(zones->at);
+  place_free(zones->next);
   free(zones);
 }
 
@@ -68,8 +80,9 @@ static void forget(void *self) {
 
 /* --- one step ---------------------------------------------------------------------------------------------------- */
 
-static void keep(Zones *zones, const Successor *successor) {
-  Place *next = &zones->next;
+static void keep(void *user, const Successor *successor) {
+  Zones *zones = user;
+  Place *next = zones->next;
   next->key_bytes = successor->state.key_bytes;
   next->zone_words = successor->state.zone_words;
   memcpy(next->key, successor->state.key, next->key_bytes);
@@ -77,10 +90,6 @@ static void keep(Zones *zones, const Successor *successor) {
   zones->actions[zones->count] = successor->action;
   zones->violated = successor->violated;
   zones->struck = successor->faults > 0;
-}
-
-static void keep_initial(void *user, const Successor *successor) {
-  keep(user, successor);
 }
 
 /* A step with a fault where one is wanted, else one without; then the priority of whose it is. */
@@ -91,15 +100,15 @@ static int64_t rank(const Zones *zones, const Successor *successor, int32_t proc
   return priorities_on_level(&zones->priorities, process, 2 * level - lingers);
 }
 
-static void consider(void *user, const Successor *successor) {
+static void consider(void *user, const Successor *transition) {
   Zones *zones = user;
-  int32_t process = walk_whose(zones->world, &zones->state, &successor->action);
-  int64_t mine = rank(zones, successor, process);
+  int32_t process = walk_whose(zones->world, &zones->state, &transition->action);
+  int64_t mine = rank(zones, transition, process);
   zones->candidates = zones->candidates == 0 || mine > zones->best ? 1 : zones->candidates + (mine == zones->best);
   if (mine > zones->best || (mine == zones->best && rng_one_in(zones->rng, zones->candidates))) {
     zones->best = mine;
     zones->actor = process;
-    keep(zones, successor);
+    zones->actions[zones->count] = transition->action;
   }
 }
 
@@ -108,10 +117,10 @@ static SystemState state_at(const Place *place) {
 }
 
 static void move_on(Zones *zones) {
-  Place left = zones->at;
+  Place *left = zones->at;
   zones->at = zones->next;
-  zones->next.key = left.key;
-  state_unpack(&zones->world->layout, zones->at.key, &zones->state);
+  zones->next = left;
+  state_unpack(&zones->world->layout, zones->at->key, &zones->state);
 }
 
 /* Who acted last falls behind all others at a change point, and mostly when a fault has struck: who sleeps shall sleep
@@ -132,7 +141,7 @@ static void begin_walk(Zones *zones, int32_t length) {
   priorities_draw(&zones->priorities, zones->world, zones->rng);
   priorities_draw_changes(&zones->priorities, length, zones->rng);
   zones->count = 0;
-  zones->system.initial(zones->system.self, false, keep_initial, zones);
+  zones->system.initial(zones->system.self, false, keep, zones);
   move_on(zones);
 }
 
@@ -141,10 +150,11 @@ static bool walk_step(Zones *zones) {
   zones->candidates = 0;
   zones->best = INT64_MIN;
   change(zones);
-  zones->system.successors(zones->system.self, state_at(&zones->at), false, consider, zones);
+  timed_transitions(zones->timed, state_at(zones->at), consider, zones);
   if (zones->candidates == 0) {
     return false;
   }
+  timed_successor(zones->timed, state_at(zones->at), &zones->actions[zones->count], keep, zones);
   move_on(zones);
   zones->count++;
   return true;
@@ -164,7 +174,7 @@ static bool walk_to_violation(Zones *zones, int32_t length) {
   bool found = false;
   begin_walk(zones, length);
   while (!found && zones->count < length && walk_step(zones)) {
-    uint64_t by_state = zones->system.violations(zones->system.self, state_at(&zones->at)) & ~zones->known;
+    uint64_t by_state = zones->system.violations(zones->system.self, state_at(zones->at)) & ~zones->known;
     uint64_t by_step = zones->violated & ~zones->known;
     found = (by_step | by_state) != 0 && solve(zones, by_step, by_state);
     zones->known |= found ? by_step | by_state : 0;

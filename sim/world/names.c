@@ -113,6 +113,7 @@ typedef struct Numbering {
   Renaming *renaming;
   uint8_t age[256], token[256], ticket[256], holding[256]; /* old name -> new name */
   uint8_t ticket_used[256], entered_used[256];
+  Cell ticket_last, entered_last; /* the largest that is used */
 } Numbering;
 
 static uint8_t first_seen(uint8_t *new_names, uint8_t *old_names, int32_t *count, Cell old) {
@@ -152,8 +153,10 @@ static void note_name(void *user, FieldSort sort, Cell *cell) {
   Numbering *numbering = user;
   if (sort == FIELD_TICKET) {
     numbering->ticket_used[*cell] = 1;
+    numbering->ticket_last = *cell > numbering->ticket_last ? *cell : numbering->ticket_last;
   } else if (sort == FIELD_HOLDING && *cell < HOLDING_UNENTERED) {
     numbering->entered_used[*cell] = 1;
+    numbering->entered_last = *cell > numbering->entered_last ? *cell : numbering->entered_last;
   }
 }
 
@@ -174,9 +177,8 @@ static void rewrite_name(void *user, FieldSort sort, Cell *cell) {
   }
 }
 
-static void rank(const uint8_t *used, int32_t first, int32_t end, uint8_t *new_names, uint8_t *old_names,
-                 int32_t *count) {
-  for (int32_t old = first; old < end; old++) {
+static void rank(const uint8_t *used, int32_t last, uint8_t *new_names, uint8_t *old_names, int32_t *count) {
+  for (int32_t old = 1; old <= last; old++) {
     if (used[old]) {
       old_names[++*count] = (uint8_t)old;
       new_names[old] = (uint8_t)*count;
@@ -188,7 +190,7 @@ static void rank(const uint8_t *used, int32_t first, int32_t end, uint8_t *new_n
 static void rank_tickets(Numbering *numbering, int32_t gap) {
   Renaming *renaming = numbering->renaming;
   int32_t before = 0, name = 0;
-  for (int32_t old = 1; old < 256; old++) {
+  for (int32_t old = 1; old <= numbering->ticket_last; old++) {
     if (numbering->ticket_used[old]) {
       name += before == 0 ? 1 : old - before < gap ? old - before : gap;
       before = old;
@@ -278,10 +280,11 @@ void names_renumber(const World *world, State *state, Renaming *renaming) {
   renaming->age_count = renaming->token_count = renaming->ticket_count = 0;
   renaming->entered_count = renaming->unentered_count = 0;
   numbering.ticket_used[TICKET_BOTTOM] = 1;
+  numbering.ticket_last = TICKET_BOTTOM;
   visit_names(&world->layout, state, note_name, &numbering);
   memset(renaming->tickets, 0, sizeof renaming->tickets);
   rank_tickets(&numbering, world->ticket_gap);
-  rank(numbering.entered_used, 1, HOLDING_UNENTERED, numbering.holding, renaming->entered, &renaming->entered_count);
+  rank(numbering.entered_used, numbering.entered_last, numbering.holding, renaming->entered, &renaming->entered_count);
   visit_ordered(&world->layout, state, number_name, &numbering);
   number_messages(world, state, &numbering);
   for (uint32_t b = 0; b < world->layout.bags.count; b++) {

@@ -431,6 +431,7 @@ static SystemState timed_representative(void *self, SystemState state) {
 
 typedef struct Emission {
   bool canonical;
+  bool stateless; /* successors without states */
   SuccessorSink sink;
   void *user;
 } Emission;
@@ -447,9 +448,24 @@ static void note_problem(const World *world, Problem problem) {
   }
 }
 
-/* Hands out the state in timed->work, whose ages up to old_age_count are those of timed->zone, and 0 beyond. */
-static void emit(Timed *timed, const Action *action, const Step *step, const Emission *emission) {
-  const World *world = timed->world;
+/* The transition that has been taken in timed->work, without the state that it leads to. */
+static Successor transition_of(const Timed *timed, const Action *action, const Step *step) {
+  Successor successor = {.action = *action, .faults = step->faults, .steps = step->steps};
+  successor.action.choice_count = (uint8_t)timed->script.count;
+  memcpy(successor.action.choices, timed->script.choices, (size_t)timed->script.count);
+  return successor;
+}
+
+/* Settles the state in timed->work, whose ages up to old_age_count are those of timed->zone, and 0 beyond; hands it
+ * out.
+ */
+static void emit(Timed *timed, const Action *action, Step *step, const Emission *emission) {
+  Successor successor = transition_of(timed, action, step);
+  if (emission->stateless) {
+    emission->sink(emission->user, &successor);
+    return;
+  }
+  step_settle(step);
   uint32_t bytes =
       make_key(timed, &timed->work, emission->canonical && timed->symmetric, timed->key, timed->age_source);
   int32_t dim = timed->best.age_count + 1;
@@ -459,21 +475,14 @@ static void emit(Timed *timed, const Action *action, const Step *step, const Emi
   }
   dbm_rearrange(timed->arrived, dim, timed->zone, timed->dim, source);
   let_time_pass(timed, &timed->best, timed->arrived);
-  Successor successor = {.state = {timed->key, bytes, timed->arrived, (uint32_t)(dim * dim)},
-                         .action = *action,
-                         .faults = step->faults,
-                         .steps = step->steps,
-                         .violated = step->violated};
-  successor.action.choice_count = (uint8_t)timed->script.count;
-  memcpy(successor.action.choices, timed->script.choices, (size_t)timed->script.count);
-  (void)world;
+  successor.state = (SystemState){timed->key, bytes, timed->arrived, (uint32_t)(dim * dim)};
+  successor.violated = step->violated;
   emission->sink(emission->user, &successor);
 }
 
-/* Takes an action in all the ways that `zone` leaves. */
+/* Takes an action in all the ways that `zone` leaves, from what is set in timed->script on. */
 static void take_all(Timed *timed, const Action *action, const Bound *zone, const Emission *emission) {
   size_t zone_bytes = sizeof(Bound) * (size_t)timed->dim * (size_t)timed->dim;
-  timed->script = (Script){0};
   do {
     Step step;
     timed->script.position = 0;
@@ -488,7 +497,6 @@ static void take_all(Timed *timed, const Action *action, const Bound *zone, cons
       note_problem(timed->world, step.problem);
       continue;
     }
-    step_settle(&step);
     emit(timed, action, &step, emission);
   } while (script_advance(&timed->script));
 }
@@ -520,9 +528,7 @@ static bool window_has_come(const Timed *timed, const Thing *thing, Bound *zone)
          dbm_constrain(zone, timed->dim, thing->age, 0, bound_at_most(in_units(timed, thing->hi_us)));
 }
 
-static void timed_successors(void *self, SystemState state, bool canonical, SuccessorSink sink, void *user) {
-  Timed *timed = self;
-  Emission emission = {canonical, sink, user};
+static void expand(Timed *timed, SystemState state, const Emission *emission) {
   Thing things[THINGS_MAX];
   Action faults[FAULT_ACTIONS_MAX];
   Bound zone[ZONE_WORDS_MAX], guarded[ZONE_WORDS_MAX];
@@ -531,18 +537,50 @@ static void timed_successors(void *self, SystemState state, bool canonical, Succ
     memcpy(guarded, zone, state.zone_words * sizeof(Bound));
     if (window_has_come(timed, &things[i], guarded)) {
       Action action = thing_action(&things[i]);
-      take_all(timed, &action, guarded, &emission);
+      timed->script = (Script){0};
+      take_all(timed, &action, guarded, emission);
     }
   }
   int32_t fault_count = step_faults(timed->world, &timed->base, faults);
   for (int32_t i = 0; i < fault_count; i++) {
-    take_all(timed, &faults[i], zone, &emission);
+    timed->script = (Script){0};
+    take_all(timed, &faults[i], zone, emission);
   }
+}
+
+static void timed_successors(void *self, SystemState state, bool canonical, SuccessorSink sink, void *user) {
+  expand(self, state, &(Emission){.canonical = canonical, .sink = sink, .user = user});
+}
+
+void timed_transitions(Timed *timed, SystemState state, SuccessorSink sink, void *user) {
+  expand(timed, state, &(Emission){.stateless = true, .sink = sink, .user = user});
+}
+
+/* Cuts the zone of the state in timed->base to where the action can be taken: where its window has come. */
+static bool guard(Timed *timed, const Thing *things, int32_t count, const Action *action, Bound *zone) {
+  for (int32_t i = 0; i < count; i++) {
+    Action due = thing_action(&things[i]);
+    if (action_is(&due, action)) {
+      return window_has_come(timed, &things[i], zone);
+    }
+  }
+  return action->kind >= ACTION_FAULTS;
+}
+
+void timed_successor(Timed *timed, SystemState state, const Action *action, SuccessorSink sink, void *user) {
+  Thing things[THINGS_MAX];
+  Bound zone[ZONE_WORDS_MAX];
+  int32_t count = enter_state(timed, state, zone, things);
+  bool can_be_taken = guard(timed, things, count, action, zone);
+  CHECK(can_be_taken);
+  timed->script = (Script){.count = action->choice_count};
+  memcpy(timed->script.choices, action->choices, action->choice_count);
+  take_all(timed, action, zone, &(Emission){.sink = sink, .user = user});
 }
 
 static void timed_initial(void *self, bool canonical, SuccessorSink sink, void *user) {
   Timed *timed = self;
-  Emission emission = {canonical, sink, user};
+  Emission emission = {.canonical = canonical, .sink = sink, .user = user};
   Step step;
   world_initial(timed->world, &timed->work);
   timed->dim = timed->work.age_count + 1;
@@ -550,7 +588,6 @@ static void timed_initial(void *self, bool canonical, SuccessorSink sink, void *
   timed->script = (Script){0};
   step_start(&step, timed->world, &timed->work, &timed->chooser);
   step.steps = 0;
-  step_settle(&step);
   emit(timed, &(Action){0}, &step, &emission);
 }
 

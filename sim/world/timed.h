@@ -18,6 +18,11 @@ Timed *timed_new(const World *world, int64_t *too_large_us);
 void timed_free(Timed *timed);
 /* The System; valid as long as the Timed. With `symmetric`, canonical states are one for each class of clients. */
 System timed_system(Timed *timed, bool symmetric);
+/* The transitions of a state, for walks that take only one of them: each without the state that it leads to and without
+ * what it violates. */
+void timed_transitions(Timed *timed, SystemState state, SuccessorSink sink, void *user);
+/* The successor by one of them, its action with the choices in it. */
+void timed_successor(Timed *timed, SystemState state, const Action *action, SuccessorSink sink, void *user);
 /* Microseconds in one unit of a bound. */
 int64_t timed_unit_us(const Timed *timed);
 
