@@ -58,9 +58,10 @@ static gboolean parse_options(Options *o, const Command *command, int argc, char
   const GOptionEntry entries[] = {
       {"param", 'p', 0, G_OPTION_ARG_FILENAME_ARRAY, &o->settings, "Set a parameter of the model (repeatable)",
        "NAME=VALUE"},
-      {"runs", 0, 0, G_OPTION_ARG_STRING, &o->runs, "At most so many runs of each scenario (default: 20000)", "N"},
+      {"runs", 0, 0, G_OPTION_ARG_STRING, &o->runs,
+       "At most so many runs of each scenario (default: 20000, or as many as --timeout leaves time for)", "N"},
       {"max-steps", 0, 0, G_OPTION_ARG_STRING, &o->steps, "A run has at most so many steps (default: 400)", "N"},
-      {"timeout", 0, 0, G_OPTION_ARG_STRING, &o->timeout, "Stop a scenario after this time, such as 90s or 10m",
+      {"timeout", 0, 0, G_OPTION_ARG_STRING, &o->timeout, "Search a scenario for this time at most, such as 90s or 10m",
        "TIME"},
       {"seed", 0, 0, G_OPTION_ARG_STRING, &o->seed, "Repeat what this seed gave (default: a new one, which is printed)",
        "SEED"},
@@ -105,7 +106,7 @@ static gboolean parse_count(const char *option, const char *text, guint64 most, 
 
 static gboolean settle_search(Fuzz *fuzz, GError **error) {
   const Options *o = &fuzz->options;
-  guint64 runs = RUNS_DEFAULT, steps = STEPS_DEFAULT, seed = 0;
+  guint64 runs = o->timeout ? G_MAXINT32 : RUNS_DEFAULT, steps = STEPS_DEFAULT, seed = 0;
   gint64 timeout_us = 0;
   if (!parse_count("runs", o->runs, G_MAXINT32, &runs, error) ||
       !parse_count("max-steps", o->steps, 100000, &steps, error) || !seed_parse(o->seed, &seed, error)) {

@@ -319,31 +319,28 @@ static bool drop_chunks(Shrinker *shrinker) {
   return any;
 }
 
+static bool has_strike(const Move *move) {
+  for (int32_t i = 0; i < move->strikes.count; i++) {
+    if (move->strikes.items[i] != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* A move that begins an attempt, with what strikes the beginning of a later one if something does: it stands for both.
+ */
+static void trial_append_merged(Shrinker *shrinker, const Move *earlier, const Move *later) {
+  Move merged = *earlier;
+  merged.strikes = has_strike(later) ? later->strikes : earlier->strikes;
+  trial_append(shrinker, &merged);
+}
+
 static bool belongs_to(const Shrinker *shrinker, const Move *move, int32_t client) {
   if (move->action.kind == ACTION_ARRIVE) {
     return move->client == client + 1;
   }
   return action_process(shrinker->world, &move->action) == client;
-}
-
-/* Without a client's moves between the beginnings of two of its attempts: it comes to the later one at once, either
- * when the earlier one began, or (`waits`) when the later one did. */
-static bool cut_attempts(Shrinker *shrinker, int32_t client, int32_t from, int32_t to, bool waits) {
-  shrinker->trial.count = 0;
-  for (int32_t i = 0; i < shrinker->best.count; i++) {
-    bool moved = waits && i == from;
-    if (!moved && (i <= from || i > to || !belongs_to(shrinker, &shrinker->best.items[i], client))) {
-      trial_append(shrinker, &shrinker->best.items[i]);
-    }
-    if (waits && i == to && from >= 0) {
-      trial_append(shrinker, &shrinker->best.items[from]);
-    }
-  }
-  return try_trial(shrinker);
-}
-
-static bool without_attempts(Shrinker *shrinker, int32_t client, int32_t from, int32_t to) {
-  return cut_attempts(shrinker, client, from, to, false) || cut_attempts(shrinker, client, from, to, true);
 }
 
 static int32_t next_attempt(const Shrinker *shrinker, int32_t client, int32_t from) {
@@ -356,12 +353,64 @@ static int32_t next_attempt(const Shrinker *shrinker, int32_t client, int32_t fr
   return -1;
 }
 
-static int32_t last_attempt(const Shrinker *shrinker, int32_t client) {
+/* The last attempt that the client has begun by move `until`; -1: none. */
+static int32_t attempt_by(const Shrinker *shrinker, int32_t client, int32_t until) {
   int32_t last = -1;
-  for (int32_t i = next_attempt(shrinker, client, 0); i >= 0; i = next_attempt(shrinker, client, i + 1)) {
+  for (int32_t i = next_attempt(shrinker, client, 0); i >= 0 && i <= until; i = next_attempt(shrinker, client, i + 1)) {
     last = i;
   }
   return last;
+}
+
+static int32_t last_attempt(const Shrinker *shrinker, int32_t client) {
+  return attempt_by(shrinker, client, shrinker->best.count);
+}
+
+/* Each client comes from the beginning of its attempt `from` to that of its attempt `to` at once; with `from` -1 it
+ * does nothing up to `to`. */
+static bool cut_ranges(Shrinker *shrinker, const int32_t *from, const int32_t *to) {
+  const Move *items = shrinker->best.items;
+  shrinker->trial.count = 0;
+  for (int32_t i = 0; i < shrinker->best.count; i++) {
+    int32_t begins = -1;
+    bool dropped = false;
+    for (int32_t c = 0; c < shrinker->world->program->client_count && !dropped; c++) {
+      dropped = i > from[c] && i <= to[c] && belongs_to(shrinker, &items[i], c);
+      begins = i == from[c] && to[c] >= 0 ? to[c] : begins;
+    }
+    if (begins >= 0) {
+      trial_append_merged(shrinker, &items[i], &items[begins]);
+    } else if (!dropped) {
+      trial_append(shrinker, &items[i]);
+    }
+  }
+  return try_trial(shrinker);
+}
+
+/* The client begins its attempt `from` no sooner than it began its attempt `to`, in place of that one. */
+static bool put_off_attempt(Shrinker *shrinker, int32_t client, int32_t from, int32_t to) {
+  const Move *items = shrinker->best.items;
+  shrinker->trial.count = 0;
+  for (int32_t i = 0; i < shrinker->best.count; i++) {
+    if (i < from || i > to || !belongs_to(shrinker, &items[i], client)) {
+      trial_append(shrinker, &items[i]);
+    }
+    if (i == to) {
+      trial_append_merged(shrinker, &items[from], &items[to]);
+    }
+  }
+  return try_trial(shrinker);
+}
+
+/* Without a client's moves between the beginnings of two of its attempts: it comes to the later one at once, either
+ * when the earlier one began, or when the later one did. */
+static bool without_attempts(Shrinker *shrinker, int32_t client, int32_t from, int32_t to) {
+  int32_t froms[PROGRAM_CLIENTS_MAX], tos[PROGRAM_CLIENTS_MAX];
+  memset(froms, -1, sizeof froms);
+  memset(tos, -1, sizeof tos);
+  froms[client] = from;
+  tos[client] = to;
+  return cut_ranges(shrinker, froms, tos) || put_off_attempt(shrinker, client, from, to);
 }
 
 static bool drop_attempts_of(Shrinker *shrinker, int32_t client) {
@@ -382,8 +431,25 @@ static bool drop_attempts_of(Shrinker *shrinker, int32_t client) {
   return any;
 }
 
+/* Without a client, and without what the others did while they needed it: each comes at once to the last attempt that
+ * it has begun by move `until`. */
+static bool cut_client(Shrinker *shrinker, int32_t client, int32_t until) {
+  int32_t from[PROGRAM_CLIENTS_MAX], to[PROGRAM_CLIENTS_MAX];
+  for (int32_t c = 0; c < shrinker->world->program->client_count; c++) {
+    from[c] = c == client ? -1 : next_attempt(shrinker, c, 0);
+    to[c] = c == client ? shrinker->best.count : attempt_by(shrinker, c, until);
+  }
+  return cut_ranges(shrinker, from, to);
+}
+
 static bool drop_client(Shrinker *shrinker, int32_t client) {
-  return cut_attempts(shrinker, client, -1, shrinker->best.count, false);
+  bool dropped = cut_client(shrinker, client, -1);
+  for (int32_t i = 0; i < shrinker->best.count && !dropped; i++) {
+    const Move *move = &shrinker->best.items[i];
+    dropped = move->begins_attempt && action_process(shrinker->world, &move->action) != client &&
+              cut_client(shrinker, client, i);
+  }
+  return dropped;
 }
 
 /* Rounds of several clients that depend on each other go together: each client comes to its next attempt at once, or to
@@ -395,17 +461,7 @@ static bool drop_rounds(Shrinker *shrinker, bool all_but_the_last) {
     int32_t next = from[c] < 0 ? -1 : next_attempt(shrinker, c, from[c] + 1);
     to[c] = next < 0 ? from[c] : all_but_the_last ? last_attempt(shrinker, c) : next;
   }
-  shrinker->trial.count = 0;
-  for (int32_t i = 0; i < shrinker->best.count; i++) {
-    bool dropped = false;
-    for (int32_t c = 0; c < shrinker->world->program->client_count && !dropped; c++) {
-      dropped = i > from[c] && i <= to[c] && belongs_to(shrinker, &shrinker->best.items[i], c);
-    }
-    if (!dropped) {
-      trial_append(shrinker, &shrinker->best.items[i]);
-    }
-  }
-  return try_trial(shrinker);
+  return cut_ranges(shrinker, from, to);
 }
 
 static bool drop_attempts(Shrinker *shrinker) {
@@ -444,15 +500,6 @@ static bool without_strike(Shrinker *shrinker, int32_t at) {
     }
   }
   return try_trial(shrinker);
-}
-
-static bool has_strike(const Move *move) {
-  for (int32_t i = 0; i < move->strikes.count; i++) {
-    if (move->strikes.items[i] != 0) {
-      return true;
-    }
-  }
-  return false;
 }
 
 static bool drop_faults(Shrinker *shrinker) {

@@ -124,10 +124,11 @@ static void move_on(Zones *zones) {
 }
 
 /* Who acted last falls behind all others at a change point, and mostly when a fault has struck: who sleeps shall sleep
- * on. */
+ * on. A step of a clock puts nobody to sleep. */
 static void change(Zones *zones) {
   uint32_t strike_one_in = zones->walk->temper.strike_one_in;
-  bool falls = zones->struck && !rng_one_in(zones->rng, 4);
+  bool steps = zones->count > 0 && zones->actions[zones->count - 1].kind == ACTION_CLOCK_STEP;
+  bool falls = zones->struck && !steps && !rng_one_in(zones->rng, 4);
   falls |= priorities_change_at(&zones->priorities, zones->count);
   if (falls && zones->count > 0) {
     priorities_lower(&zones->priorities, zones->actor);

@@ -188,7 +188,7 @@ class Fuzz(Cli):
 
     def test_a_time_limit_is_kept_and_said(self):
         began = time.monotonic()
-        done = self.fuzz(self.alone, "--runs", "1G", "--timeout", "1s", code=2)
+        done = self.fuzz(self.alone, "--timeout", "1s", code=2)
         self.assertLess(time.monotonic() - began, 20)
         self.assertIn("stopped before the end", done.stdout)
 

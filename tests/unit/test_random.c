@@ -35,7 +35,9 @@ static const Case must_find[] = {
     {"broken/naked_del", "pause", "owner_release", SEEDS, 2},
     {"broken/naked_del", "pause", "two clients inside of which neither outlived its TTL", SEEDS, 1},
     {"broken/redlock_no_validity", "late", "mutual_exclusion", SEEDS, 2},
+    {"broken/no_expiry", "late_set", "obtainable within 15s", 4, 13},
     {"broken/redlock_extend_minority", "restart", "mutual_exclusion", 4, 0},
+    {"broken/redlock_wall_clock", "large_step", "mutual_exclusion", 4, 1},
 };
 enum { CASES = sizeof must_find / sizeof must_find[0] };
 
