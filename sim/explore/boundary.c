@@ -12,4 +12,4 @@ static void begin(void *self, Walk *walk) {
 }
 
 const Strategy strategy_boundary = {
-    .name = "boundary", .text = "just under, at and just over each bound", .share = 2, .begin = begin};
+    .name = "boundary", .text = "just under, at and just over each bound", .share = 1, .begin = begin};

@@ -78,7 +78,7 @@ static bool decide(void *self, Walk *walk, Decision *decision) {
 
 const Strategy strategy_pct = {.name = "pct",
                                .text = "priorities with change points",
-                               .share = 3,
+                               .share = 6,
                                .new = new,
                                .free = free,
                                .begin = begin,

@@ -1,7 +1,7 @@
 /* A random order of events, whose times are solved: the run is walked over zones (world/timed), which hold all timings
  * of the order so far, with priorities and change points (priorities.h). What is met only if every delay has one
  * certain length is met here as often as anything else. A walk that violates something gets its times (world/schedule),
- * and the run is those decisions; another walk is a run without any. */
+ * and the run begins with those decisions; behind another walk it is a uniform one. */
 #include "explore/strategy.h"
 
 #include <string.h>
@@ -195,6 +195,7 @@ static void begin(void *self, Walk *walk) {
   length = length < walk->decision_max ? length : walk->decision_max;
   if (zones->timed == NULL || !walk_to_violation(zones, length)) {
     zones->count = 0;
+    strategy_uniform.begin(NULL, walk);
   }
 }
 
@@ -205,12 +206,12 @@ static bool decide(void *self, Walk *walk, Decision *decision) {
     *decision = (Decision){zones->times_ns[at], zones->actions[at]};
     return true;
   }
-  return at > 0 && at == zones->count && walk_decide(walk, decision);
+  return walk_decide(walk, decision);
 }
 
 const Strategy strategy_zones = {.name = "zones",
                                  .text = "priorities with change points, and times that are solved, not drawn",
-                                 .share = 6,
+                                 .share = 8,
                                  .new = new,
                                  .free = delete,
                                  .forget = forget,
