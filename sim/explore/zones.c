@@ -37,7 +37,7 @@ typedef struct Zones {
   int64_t best;        /* its rank */
   int32_t actor;       /* whose the last action was */
   bool strikes;        /* a fault is wanted */
-  bool struck;         /* the last action was one, or had one in it */
+  bool struck;         /* the last action was one, or had one in it; a clock step aside */
   Priorities priorities;
 } Zones;
 
@@ -89,7 +89,7 @@ static void keep(void *user, const Successor *successor) {
   memcpy(next->zone, successor->state.zone, next->zone_words * sizeof *next->zone);
   zones->actions[zones->count] = successor->action;
   zones->violated = successor->violated;
-  zones->struck = successor->faults > 0;
+  zones->struck = successor->faults > 0 && successor->action.kind != ACTION_CLOCK_STEP;
 }
 
 /* A step with a fault where one is wanted, else one without; then the priority of whose it is. */
@@ -127,8 +127,7 @@ static void move_on(Zones *zones) {
  * on. A step of a clock puts nobody to sleep. */
 static void change(Zones *zones) {
   uint32_t strike_one_in = zones->walk->temper.strike_one_in;
-  bool steps = zones->count > 0 && zones->actions[zones->count - 1].kind == ACTION_CLOCK_STEP;
-  bool falls = zones->struck && !steps && !rng_one_in(zones->rng, 4);
+  bool falls = zones->struck && !rng_one_in(zones->rng, 4);
   falls |= priorities_change_at(&zones->priorities, zones->count);
   if (falls && zones->count > 0) {
     priorities_lower(&zones->priorities, zones->actor);
