@@ -20,14 +20,14 @@ typedef struct Strategy {
               int32_t new_until); /* the last decision that led to something new; 0: none did */
 } Strategy;
 
-extern const Strategy strategy_uniform;  /* any instant of a window, any fault at any time */
+extern const Strategy strategy_zones;    /* priorities with change points, over zones */
 extern const Strategy strategy_pct;      /* priorities with change points */
-extern const Strategy strategy_swarm;    /* each run with some of the faults, and one way to go about time */
 extern const Strategy strategy_boundary; /* just under, at and just over each bound */
+extern const Strategy strategy_uniform;  /* any instant of a window, any fault at any time */
+extern const Strategy strategy_swarm;    /* each run with some of the faults, and one way to go about time */
 extern const Strategy strategy_coverage; /* goes on from where runs reached something new */
 
-extern const Strategy strategy_zones; /* priorities with change points, over zones */
-
+/* What has most of the portfolio's runs comes first, and then what finds at once what others miss at first. */
 #define STRATEGY_COUNT 6
 extern const Strategy *const strategies[STRATEGY_COUNT];
 /* NULL: there is none of that name. */

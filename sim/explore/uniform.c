@@ -1,4 +1,5 @@
-/* Any instant of its window, and a fault about once in thirty steps. */
+/* Any instant of its window, and a fault about once in thirty steps. The portfolio's runs of this kind are those of
+ * zones.c whose walk violates nothing. */
 #include "explore/strategy.h"
 
 static void begin(void *self, Walk *walk) {
@@ -8,4 +9,4 @@ static void begin(void *self, Walk *walk) {
 }
 
 const Strategy strategy_uniform = {
-    .name = "uniform", .text = "any instant of its window, any fault at any time", .share = 1, .begin = begin};
+    .name = "uniform", .text = "any instant of its window, any fault at any time", .share = 0, .begin = begin};

@@ -1,7 +1,8 @@
 /* A random order of events, whose times are solved: the run is walked over zones (world/timed), which hold all timings
  * of the order so far, with priorities and change points (priorities.h). What is met only if every delay has one
  * certain length is met here as often as anything else. A walk that violates something gets its times (world/schedule),
- * and the run begins with those decisions; behind another walk it is a uniform one. */
+ * up to the last of its violations, and the run begins with those decisions; behind another walk it is a uniform one.
+ */
 #include "explore/strategy.h"
 
 #include <string.h>
@@ -31,7 +32,6 @@ typedef struct Zones {
   Action actions[LENGTH_MAX];
   int64_t times_ns[LENGTH_MAX + 1];
   int32_t count;       /* of the actions, and of the run's decisions if it is solved */
-  uint64_t known;      /* properties that a run of this batch has violated */
   uint64_t violated;   /* by the step that is considered next */
   uint32_t candidates; /* that are as good as that one */
   int64_t best;        /* its rank */
@@ -72,10 +72,6 @@ static void delete (void *self) {
   place_free(zones->at);
   place_free(zones->next);
   free(zones);
-}
-
-static void forget(void *self) {
-  ((Zones *)self)->known = 0;
 }
 
 /* --- one step ---------------------------------------------------------------------------------------------------- */
@@ -160,26 +156,36 @@ static bool walk_step(Zones *zones) {
   return true;
 }
 
-/* The instants of the walk so far, and of a look at what its last state violates. */
-static bool solve(Zones *zones, uint64_t by_step, uint64_t by_state) {
+/* A property that the walk's last state violates by itself and that is to be looked at: NO_INDEX if the last step
+ * violates one. */
+static int32_t look_of(const Zones *zones, uint64_t by_step, uint64_t by_state) {
   int32_t look = NO_INDEX;
   for (int32_t p = zones->world->monitor_count; p < world_property_count(zones->world) && by_step == 0; p++) {
     look = by_state >> p & 1 ? p : look;
   }
-  return schedule_solve(zones->world, zones->actions, zones->count, look, zones->times_ns) == SCHEDULE_SOLVED;
+  return look;
 }
 
-/* Up to where something is violated that no run of this batch has violated yet. */
-static bool walk_to_violation(Zones *zones, int32_t length) {
-  bool found = false;
+static bool solve(Zones *zones, int32_t count, int32_t look, int64_t *times_ns) {
+  return schedule_solve(zones->world, zones->actions, count, look, times_ns) == SCHEDULE_SOLVED;
+}
+
+/* Keeps of the walk what leads to the last of its violations: one that hides behind another is found, too. */
+static void walk_and_keep(Zones *zones, int32_t length) {
+  uint64_t known = 0;
+  int32_t kept = 0, look = NO_INDEX;
   begin_walk(zones, length);
-  while (!found && zones->count < length && walk_step(zones)) {
-    uint64_t by_state = zones->system.violations(zones->system.self, state_at(zones->at)) & ~zones->known;
-    uint64_t by_step = zones->violated & ~zones->known;
-    found = (by_step | by_state) != 0 && solve(zones, by_step, by_state);
-    zones->known |= found ? by_step | by_state : 0;
+  while (zones->count < length && walk_step(zones)) {
+    uint64_t by_state = zones->system.violations(zones->system.self, state_at(zones->at)) & ~known;
+    uint64_t by_step = zones->violated & ~known;
+    int32_t look_now = look_of(zones, by_step, by_state);
+    if ((by_step | by_state) != 0 && solve(zones, zones->count, look_now, NULL)) {
+      known |= by_step | by_state;
+      kept = zones->count;
+      look = look_now;
+    }
   }
-  return found;
+  zones->count = kept > 0 && solve(zones, kept, look, zones->times_ns) ? kept : 0;
 }
 
 static void begin(void *self, Walk *walk) {
@@ -192,8 +198,11 @@ static void begin(void *self, Walk *walk) {
   walk_set_timing(walk, TIMING_LATE); /* behind the last decision: what a state violates shows late */
   int32_t length = LENGTH_MIN << rng_below(&walk->rng, 4);
   length = length < walk->decision_max ? length : walk->decision_max;
-  if (zones->timed == NULL || !walk_to_violation(zones, length)) {
-    zones->count = 0;
+  zones->count = 0;
+  if (zones->timed != NULL) {
+    walk_and_keep(zones, length);
+  }
+  if (zones->count == 0) {
     strategy_uniform.begin(NULL, walk);
   }
 }
@@ -213,6 +222,5 @@ const Strategy strategy_zones = {.name = "zones",
                                  .share = 8,
                                  .new = new,
                                  .free = delete,
-                                 .forget = forget,
                                  .begin = begin,
                                  .decide = decide};
