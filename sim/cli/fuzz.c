@@ -46,7 +46,7 @@ typedef struct Fuzz {
 /* --- options ----------------------------------------------------------------------------------------------------- */
 
 static char *strategies_help(void) {
-  GString *text = g_string_new("Strategies (--strategy; without it each run has one of them in turn):");
+  GString *text = g_string_new("Strategies (--strategy; without it a portfolio of them, most runs for the first):");
   for (int32_t s = 0; s < STRATEGY_COUNT; s++) {
     g_string_append_printf(text, "\n  %-9s %s", strategies[s]->name, strategies[s]->text);
   }

@@ -177,6 +177,7 @@ static void look_before(Worker *worker, const Strategy *strategy, int64_t time_n
 static bool run_on(Worker *worker, const Strategy *strategy, void *self) {
   Walk *walk = worker->walk;
   Decision decision;
+  look_before(worker, strategy, walk->look_ns);
   bool any = walk_look(walk);
   bool decided =
       any && (strategy->decide != NULL ? strategy->decide(self, walk, &decision) : walk_decide(walk, &decision));

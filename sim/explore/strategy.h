@@ -10,7 +10,7 @@
 
 typedef struct Strategy {
   const char *name, *text;
-  int32_t share;                    /* of the portfolio's runs, in parts */
+  int32_t share;                    /* of the portfolio's runs, in parts; 0: none, only if it is asked for */
   void *(*new)(const World *world); /* its memory, for many batches; NULL: none */
   void (*free)(void *self);
   void (*forget)(void *self);                                 /* a new batch begins */
@@ -27,7 +27,7 @@ extern const Strategy strategy_uniform;  /* any instant of a window, any fault a
 extern const Strategy strategy_swarm;    /* each run with some of the faults, and one way to go about time */
 extern const Strategy strategy_coverage; /* goes on from where runs reached something new */
 
-/* What has most of the portfolio's runs comes first, and then what finds at once what others miss at first. */
+/* The order matters to a portfolio's first few runs (random.c): they are of zones, zones, and boundary. */
 #define STRATEGY_COUNT 6
 extern const Strategy *const strategies[STRATEGY_COUNT];
 /* NULL: there is none of that name. */

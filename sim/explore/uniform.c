@@ -1,5 +1,5 @@
 /* Any instant of its window, and a fault about once in thirty steps. The portfolio's runs of this kind are those of
- * zones.c whose walk violates nothing. */
+ * zones.c whose walk violates nothing new. */
 #include "explore/strategy.h"
 
 static void begin(void *self, Walk *walk) {

@@ -377,6 +377,7 @@ void walk_free(Walk *walk) {
 void walk_begin(Walk *walk, uint64_t seed) {
   walk->rng = rng_new(seed);
   walk->decision_count = walk->due_count = 0;
+  walk->look_ns = 0;
   walk->temper = (Temper){0};
   clocked_reset(walk->clocked);
 }

@@ -31,11 +31,14 @@ typedef struct Zones {
   Place *at, *next;
   Action actions[LENGTH_MAX];
   int64_t times_ns[LENGTH_MAX + 1];
-  int32_t count;       /* of the actions, and of the run's decisions if it is solved */
-  uint64_t violated;   /* by the step that is considered next */
-  uint32_t candidates; /* that are as good as that one */
-  int64_t best;        /* its rank */
-  int32_t actor;       /* whose the last action was */
+  int32_t walked;      /* actions */
+  int32_t kept;        /* of these, with their times: the run's first decisions */
+  bool looks;          /* behind those, at times_ns[kept], the state violates something by itself */
+  uint64_t known;      /* properties that a walk of this batch has violated */
+  uint64_t violated;   /* by the last step */
+  uint32_t candidates; /* for the next step: as good as the best one, which is actions[walked] */
+  int64_t best;        /* the rank of that one */
+  int32_t actor;       /* whose the last action was, or that one is */
   bool strikes;        /* a fault is wanted */
   bool struck;         /* the last action was one, or had one in it; a clock step aside */
   Priorities priorities;
@@ -74,6 +77,10 @@ static void delete (void *self) {
   free(zones);
 }
 
+static void forget(void *self) {
+  ((Zones *)self)->known = 0;
+}
+
 /* --- one step ---------------------------------------------------------------------------------------------------- */
 
 static void keep(void *user, const Successor *successor) {
@@ -83,7 +90,7 @@ static void keep(void *user, const Successor *successor) {
   next->zone_words = successor->state.zone_words;
   memcpy(next->key, successor->state.key, next->key_bytes);
   memcpy(next->zone, successor->state.zone, next->zone_words * sizeof *next->zone);
-  zones->actions[zones->count] = successor->action;
+  zones->actions[zones->walked] = successor->action;
   zones->violated = successor->violated;
   zones->struck = successor->faults > 0 && successor->action.kind != ACTION_CLOCK_STEP;
 }
@@ -104,7 +111,7 @@ static void consider(void *user, const Successor *transition) {
   if (mine > zones->best || (mine == zones->best && rng_one_in(zones->rng, zones->candidates))) {
     zones->best = mine;
     zones->actor = process;
-    zones->actions[zones->count] = transition->action;
+    zones->actions[zones->walked] = transition->action;
   }
 }
 
@@ -124,8 +131,8 @@ static void move_on(Zones *zones) {
 static void change(Zones *zones) {
   uint32_t strike_one_in = zones->walk->temper.strike_one_in;
   bool falls = zones->struck && !rng_one_in(zones->rng, 4);
-  falls |= priorities_change_at(&zones->priorities, zones->count);
-  if (falls && zones->count > 0) {
+  falls |= priorities_change_at(&zones->priorities, zones->walked);
+  if (falls && zones->walked > 0) {
     priorities_lower(&zones->priorities, zones->actor);
   }
   zones->strikes = strike_one_in > 0 && rng_one_in(zones->rng, strike_one_in);
@@ -136,7 +143,7 @@ static void change(Zones *zones) {
 static void begin_walk(Zones *zones, int32_t length) {
   priorities_draw(&zones->priorities, zones->world, zones->rng);
   priorities_draw_changes(&zones->priorities, length, zones->rng);
-  zones->count = 0;
+  zones->walked = 0;
   zones->system.initial(zones->system.self, false, keep, zones);
   move_on(zones);
 }
@@ -150,42 +157,43 @@ static bool walk_step(Zones *zones) {
   if (zones->candidates == 0) {
     return false;
   }
-  timed_successor(zones->timed, state_at(zones->at), &zones->actions[zones->count], keep, zones);
+  timed_successor(zones->timed, state_at(zones->at), &zones->actions[zones->walked], keep, zones);
   move_on(zones);
-  zones->count++;
+  zones->walked++;
   return true;
 }
 
-/* A property that the walk's last state violates by itself and that is to be looked at: NO_INDEX if the last step
- * violates one. */
-static int32_t look_of(const Zones *zones, uint64_t by_step, uint64_t by_state) {
-  int32_t look = NO_INDEX;
-  for (int32_t p = zones->world->monitor_count; p < world_property_count(zones->world) && by_step == 0; p++) {
-    look = by_state >> p & 1 ? p : look;
+/* One of the properties; NO_INDEX: there is none. */
+static int32_t first_of(uint64_t properties) {
+  int32_t p = 0;
+  while (p < WORLD_PROPERTIES_MAX && !(properties >> p & 1)) {
+    p++;
   }
-  return look;
+  return p < WORLD_PROPERTIES_MAX ? p : NO_INDEX;
 }
 
-static bool solve(Zones *zones, int32_t count, int32_t look, int64_t *times_ns) {
-  return schedule_solve(zones->world, zones->actions, count, look, times_ns) == SCHEDULE_SOLVED;
+/* Keeps the walk so far if there are instants for it, and for a look at its last state. */
+static bool keep_walk(Zones *zones, int32_t look) {
+  ScheduleOutcome outcome = schedule_solve(zones->world, zones->actions, zones->walked, look, zones->times_ns);
+  if (outcome == SCHEDULE_SOLVED) {
+    zones->kept = zones->walked;
+    zones->looks = look != NO_INDEX;
+  }
+  return outcome == SCHEDULE_SOLVED;
 }
 
-/* Keeps of the walk what leads to the last of its violations: one that hides behind another is found, too. */
-static void walk_and_keep(Zones *zones, int32_t length) {
-  uint64_t known = 0;
-  int32_t kept = 0, look = NO_INDEX;
+/* Goes on past a step that violates something: other violations may only ever come behind it. Ends where a state does,
+ * which the run has to look at right then. */
+static void walk_on(Zones *zones, int32_t length) {
   begin_walk(zones, length);
-  while (zones->count < length && walk_step(zones)) {
-    uint64_t by_state = zones->system.violations(zones->system.self, state_at(zones->at)) & ~known;
-    uint64_t by_step = zones->violated & ~known;
-    int32_t look_now = look_of(zones, by_step, by_state);
-    if ((by_step | by_state) != 0 && solve(zones, zones->count, look_now, NULL)) {
-      known |= by_step | by_state;
-      kept = zones->count;
-      look = look_now;
+  while (!zones->looks && zones->walked < length && walk_step(zones)) {
+    uint64_t by_step = zones->violated & ~zones->known;
+    uint64_t by_state = zones->system.violations(zones->system.self, state_at(zones->at)) & ~zones->known;
+    int32_t look = by_step == 0 ? first_of(by_state) : NO_INDEX;
+    if ((by_step | by_state) != 0 && keep_walk(zones, look)) {
+      zones->known |= by_step != 0 ? by_step : UINT64_C(1) << look;
     }
   }
-  zones->count = kept > 0 && solve(zones, kept, look, zones->times_ns) ? kept : 0;
 }
 
 static void begin(void *self, Walk *walk) {
@@ -195,14 +203,14 @@ static void begin(void *self, Walk *walk) {
   walk->temper = (Temper){.strike_one_in = UINT32_C(4) << rng_below(&walk->rng, 4)};
   walk_draw_aim(walk);
   walk->temper.lingers = rng_one_in(&walk->rng, 2);
-  walk_set_timing(walk, TIMING_LATE); /* behind the last decision: what a state violates shows late */
+  walk_set_timing(walk, TIMING_LATE);
   int32_t length = LENGTH_MIN << rng_below(&walk->rng, 4);
-  length = length < walk->decision_max ? length : walk->decision_max;
-  zones->count = 0;
+  zones->kept = 0;
+  zones->looks = false;
   if (zones->timed != NULL) {
-    walk_and_keep(zones, length);
+    walk_on(zones, length < walk->decision_max ? length : walk->decision_max);
   }
-  if (zones->count == 0) {
+  if (zones->kept == 0) {
     strategy_uniform.begin(NULL, walk);
   }
 }
@@ -210,17 +218,20 @@ static void begin(void *self, Walk *walk) {
 static bool decide(void *self, Walk *walk, Decision *decision) {
   Zones *zones = self;
   int32_t at = walk->decision_count;
-  if (at < zones->count) {
+  if (at < zones->kept) {
     *decision = (Decision){zones->times_ns[at], zones->actions[at]};
+    walk->look_ns = zones->looks && at + 1 == zones->kept ? zones->times_ns[zones->kept] : 0;
     return true;
   }
   return walk_decide(walk, decision);
 }
 
-const Strategy strategy_zones = {.name = "zones",
-                                 .text = "priorities with change points, and times that are solved, not drawn",
-                                 .share = 8,
-                                 .new = new,
-                                 .free = delete,
-                                 .begin = begin,
-                                 .decide = decide};
+const Strategy strategy_zones = {
+    .name = "zones",
+    .text = "priorities with change points, times solved, not drawn; if that violates nothing, uniform",
+    .share = 8,
+    .new = new,
+    .free = delete,
+    .forget = forget,
+    .begin = begin,
+    .decide = decide};

@@ -14,9 +14,9 @@
 
 typedef enum ScheduleOutcome { SCHEDULE_SOLVED, SCHEDULE_IMPOSSIBLE, SCHEDULE_TOO_LONG } ScheduleOutcome;
 
-/* Fills times_ns[0 .. count - 1], and times_ns[count] with an instant not before the last step at which the last
- * state violates property `look_property` (NO_INDEX: any). Without times_ns (NULL): only whether there are such
- * instants, which is far quicker for long sequences. */
+/* If it is solved, fills times_ns[0 .. count - 1], and times_ns[count] with an instant not before the last step at
+ * which the last state violates property `look_property` (NO_INDEX: any). Without times_ns (NULL): only whether there
+ * are such instants, which is far quicker for long sequences. */
 ScheduleOutcome schedule_solve(const World *world, const Action *actions, int32_t count, int32_t look_property,
                                int64_t *times_ns);
 

@@ -235,6 +235,32 @@ static void test_what_holds_is_not_violated(void **state) {
   shipped_close(&shipped);
 }
 
+/* It holds for a microsecond of the seven seconds that somebody may be inside. */
+static const char instant_text[] =
+    "model instant \"five seconds after it entered\"\n"
+    "client {\n"
+    "  var since : stamp\n"
+    "  loop { since = now  critical { wait 3s..10s }  wait 1s..2s }\n"
+    "}\n"
+    "never \"five seconds inside\" { any(c in client : c.inside and age(c.since) >= 5s and age(c.since) < 5000001us) }\n"
+    "scenario calm \"\" { expect all holds }\n";
+
+static void test_a_walk_over_zones_looks_when_its_last_state_violates_something(void **state) {
+  (void)state;
+  Shipped shipped = shipped_text(instant_text, "calm", NULL);
+  World *world = world_new_with(shipped.program, property_monitors, PROPERTY_COUNT, &(Clocks){0});
+  RandomOptions options = options_for(1, 1);
+  options.strategy = &strategy_zones;
+  RandomResult *result = random_search(shipped.program, &options);
+  const Find *find = &result->finds[property_of(world, "five seconds inside")];
+  assert_non_null(find->decisions);
+  assert_int_equal(find->run, 0);
+  assert_in_range(find->end_ns % INT64_C(1000000000), 0, 999);
+  random_result_free(result);
+  world_free(world);
+  shipped_close(&shipped);
+}
+
 /* A crash of the counter makes the next ticket a smaller one: the numbers decide whether it hits one in use. */
 static const char reset_text[] =
     "model reset \"a counter that is lost\"\n"
@@ -279,6 +305,7 @@ int main(void) {
       cmocka_unit_test(test_tickets_after_a_reset_follow_their_numbers),
       cmocka_unit_test(test_known_violations_are_found_from_any_seed),
       cmocka_unit_test(test_a_violation_behind_another_is_found_by_the_same_run),
+      cmocka_unit_test(test_a_walk_over_zones_looks_when_its_last_state_violates_something),
       cmocka_unit_test(test_shrunk_runs_are_nearly_as_short_as_the_cheapest),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
