@@ -141,8 +141,9 @@ static void print_report(const Check *check, const Outcome *outcome, const Claim
     fputs(text, stdout);
     free(text);
   } else {
-    printf("%s: %s violated too: %s\n  lockstep replay %s\n", outcome->program->scenario, claim->property,
-           run->property_sentence, claim->trace);
+    char *text = claim_in_brief(outcome, claim);
+    fputs(text, stdout);
+    g_free(text);
   }
 }
 

@@ -222,8 +222,9 @@ static void print_reports(const Fuzz *fuzz, const Outcome *outcome) {
       printf("\n%s", text);
       free(text);
     } else {
-      printf("\n%s: %s violated too: %s\n  lockstep replay %s\n", outcome->program->scenario, claim->property,
-             claim->result->run->property_sentence, claim->trace);
+      char *text = claim_in_brief(outcome, claim);
+      printf("\n%s", text);
+      g_free(text);
     }
   }
 }

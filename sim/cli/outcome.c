@@ -92,6 +92,11 @@ uint32_t claim_strikes_inside(const Claim *claim) {
   return claim->result->steps - claim_steps(claim);
 }
 
+char *claim_in_brief(const Outcome *outcome, const Claim *claim) {
+  return g_strdup_printf("%s: %s is violated, too\n  %s\n  lockstep replay %s\n", outcome->program->scenario,
+                         claim->property, claim->result->run->property_sentence, claim->trace);
+}
+
 bool outcome_is_complete(const Outcome *outcome) {
   bool complete = outcome->verification->stopped == STOP_NOT;
   for (int32_t i = 0; i < outcome->claim_count; i++) {

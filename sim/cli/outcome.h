@@ -48,6 +48,8 @@ void outcome_free(Outcome *outcome);
 uint32_t claim_steps(const Claim *claim);
 /* … and the pauses and crashes that strike inside a step; the cost of the run counts each as a step of its own. */
 uint32_t claim_strikes_inside(const Claim *claim);
+/* … and what one says of it beside another one that is reported in full. The caller frees it. */
+char *claim_in_brief(const Outcome *outcome, const Claim *claim);
 
 /* The search was finished, and every property that applies has its verdict. */
 bool outcome_is_complete(const Outcome *outcome);

@@ -177,7 +177,6 @@ static void look_before(Worker *worker, const Strategy *strategy, int64_t time_n
 static bool run_on(Worker *worker, const Strategy *strategy, void *self) {
   Walk *walk = worker->walk;
   Decision decision;
-  look_before(worker, strategy, walk->look_ns);
   bool any = walk_look(walk);
   bool decided =
       any && (strategy->decide != NULL ? strategy->decide(self, walk, &decision) : walk_decide(walk, &decision));
@@ -193,6 +192,7 @@ static bool run_on(Worker *worker, const Strategy *strategy, void *self) {
   uint64_t violated = clocked_violated(walk->clocked);
   violated |= worker->looks_at_states ? clocked_violated_now(walk->clocked) : 0;
   keep_finds(worker, strategy, violated, 0);
+  look_before(worker, strategy, walk->look_ns);
   return true;
 }
 

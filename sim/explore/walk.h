@@ -61,7 +61,7 @@ typedef struct Walk {
   int32_t victim_count;
   int32_t actor; /* whose the decision is that is taken */
   int64_t now_ns;
-  int64_t look_ns; /* when the next state is looked at before anything else happens; 0: not */
+  int64_t look_ns; /* when the state behind the next decision is looked at; 0: only before time goes on */
   int64_t last_ns; /* no later than that, something has to happen */
   Due due[THINGS_MAX];
   int64_t planned_ns[THINGS_MAX]; /* INT64_MAX: never (optional) */
