@@ -191,7 +191,7 @@ static void walk_on(Zones *zones, int32_t length) {
     uint64_t by_state = zones->system.violations(zones->system.self, state_at(zones->at)) & ~zones->known;
     int32_t look = by_step == 0 ? first_of(by_state) : NO_INDEX;
     if ((by_step | by_state) != 0 && keep_walk(zones, look)) {
-      zones->known |= by_step != 0 ? by_step : UINT64_C(1) << look;
+      zones->known |= look == NO_INDEX ? by_step : UINT64_C(1) << look;
     }
   }
 }

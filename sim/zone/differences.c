@@ -65,7 +65,7 @@ bool differences_are_satisfiable(const Differences *differences) {
 /* Floyd-Warshall. */
 int64_t *differences_close(const Differences *differences) {
   int32_t nodes = differences->nodes;
-  int64_t *at = malloc((size_t)nodes * (size_t)nodes * sizeof *at);
+  int64_t *at = calloc((size_t)nodes * (size_t)nodes, sizeof *at);
   CHECK(at != NULL);
   for (int32_t i = 0; i < nodes * nodes; i++) {
     at[i] = i % (nodes + 1) == 0 ? 0 : DIFFERENCE_UNBOUNDED;
