@@ -967,16 +967,19 @@ Beats *beats_new(const Story *story, bool folded) {
   return beats;
 }
 
+void beat_clear(Beat *beat) {
+  g_free(beat->who);
+  g_free(beat->what);
+  g_free(beat->sentence);
+  g_free(beat->changed);
+}
+
 void beats_free(Beats *beats) {
   if (!beats) {
     return;
   }
   for (uint32_t i = 0; i < beats->list.count; i++) {
-    Beat *beat = &beats->list.items[i];
-    g_free(beat->who);
-    g_free(beat->what);
-    g_free(beat->sentence);
-    g_free(beat->changed);
+    beat_clear(&beats->list.items[i]);
   }
   vec_free(&beats->list);
   g_free(beats);

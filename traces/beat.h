@@ -29,6 +29,7 @@ typedef enum BeatKind {
   BEAT_LATE, /* a late message arrives */
   BEAT_WAKE,
   BEAT_END,
+  BEAT_AGAIN, /* what has just been told, several times more (rounds.h) */
   BEAT_OTHER, /* a violation that no event of its own completes */
 } BeatKind;
 
@@ -51,6 +52,7 @@ typedef struct Beats {
 
 Beats *beats_new(const Story *story, bool folded);
 void beats_free(Beats *beats);
+void beat_clear(Beat *beat);
 
 /* The indices of at most `limit` beats that tell the story, in order; the violation is always among them. Caller frees.
  */

@@ -4,8 +4,9 @@
 
 #include "traces/beat.h"
 #include "traces/palette.h"
+#include "traces/rounds.h"
 
-enum { WHAT_WIDTH_MAX = 68, QUIET_NS = 1000000000 };
+enum { WHAT_WIDTH_MAX = 68 };
 
 typedef struct Report {
   GString *out;
@@ -117,7 +118,10 @@ static void append_row(const Report *report, const char *number, const char *tim
   append_right(out, time, report->time_width);
   g_string_append(out, "  ");
   int32_t client = beat && beat->client >= 0 ? story->hue_number[beat->client] : -1;
-  const char *colour = !beat ? "2" : beat->is_violation ? "1;31" : client >= 0 ? palette_hue(client)->terminal : NULL;
+  const char *colour = !beat || beat->kind == BEAT_AGAIN ? "2"
+                       : beat->is_violation              ? "1;31"
+                       : client >= 0                     ? palette_hue(client)->terminal
+                                                         : NULL;
   const char *who = beat ? beat->who : "who", *what = beat ? beat->what : "what",
              *changed = beat ? beat->changed : "changed";
   if (colour) {
@@ -133,7 +137,7 @@ static void append_row(const Report *report, const char *number, const char *tim
 }
 
 static void append_quiet(const Report *report, int64_t quiet_ns) {
-  if (quiet_ns < QUIET_NS) {
+  if (quiet_ns < ROUNDS_QUIET_NS) {
     return;
   }
   g_autofree char *text = story_duration_text(quiet_ns);
@@ -152,10 +156,9 @@ static void append_steps(Report *report, const Beats *beats) {
   append_row(report, "", "t (s)", NULL);
   for (uint32_t i = 0; i < beats->list.count; i++) {
     const Beat *beat = &beats->list.items[i];
-    int64_t now_ns = run->steps[beat->first].time_ns;
-    append_quiet(report, beat->first ? now_ns - run->steps[beat->first - 1].time_ns : 0);
+    append_quiet(report, beat_quiet_ns(run, beat));
     g_autofree char *number = number_text(beat);
-    g_autofree char *time = run_time_text(now_ns);
+    g_autofree char *time = run_time_text(run->steps[beat->first].time_ns);
     append_row(report, number, time, beat);
   }
 }
@@ -185,6 +188,9 @@ char *text_report(const Run *run, const TextOptions *options) {
   Story *story = story_new(run);
   Report report = {.out = g_string_new(NULL), .story = story, .run = run, .options = options ? options : &plain};
   Beats *beats = beats_new(story, !report.options->is_full);
+  if (!report.options->is_full) {
+    beats_fold_rounds(beats, run);
+  }
   append_head(&report);
   append_steps(&report, beats);
   append_tail(&report);

@@ -15,6 +15,7 @@
 #include "traces/format.h"
 #include "traces/json.h"
 #include "traces/render.h"
+#include "traces/rounds.h"
 
 /* --- a run, built by hand ---------------------------------------------------------------------------------------- */
 
@@ -564,24 +565,75 @@ static void test_colour_changes_nothing_but_colour(void **state) {
 
 /* --- beats ------------------------------------------------------------------------------------------------------- */
 
-static void assert_beats_cover(const Run *run, bool folded) {
-  Story *story = story_new(run);
-  Beats *beats = beats_new(story, folded);
-  int32_t next = 0, count = 0, violations = 0;
+static void assert_each_step_once(const Beats *beats, const Run *run) {
+  int32_t next = 0;
   for (uint32_t i = 0; i < beats->list.count; i++) {
     assert_int_equal(beats->list.items[i].first, next);
-    assert_true(folded || beats->list.items[i].last == next);
+    assert_true(beats->list.items[i].last >= next);
     next = beats->list.items[i].last + 1;
   }
   assert_int_equal(next, run->step_count);
+}
+
+static void assert_beats_cover(const Run *run, bool folded) {
+  Story *story = story_new(run);
+  Beats *beats = beats_new(story, folded);
+  int32_t count = 0, violations = 0;
+  assert_each_step_once(beats, run);
+  assert_true(folded || (int32_t)beats->list.count == run->step_count);
   g_autofree int32_t *chosen = beats_chosen(beats, 12, &count);
   assert_true(count <= 12);
   for (int32_t i = 0; i < count; i++) {
     violations += beats->list.items[chosen[i]].is_violation;
   }
   assert_int_equal(violations, run->property[0] != '\0');
+  beats_fold_rounds(beats, run);
+  assert_each_step_once(beats, run);
   beats_free(beats);
   story_free(story);
+}
+
+/* Tries to get a lock, a try in two steps, 300 ms apart; an answer for each. The violation is the last step. */
+static Beats *make_tries(Maker *m, const char *const *answers, int32_t count) {
+  Beats *beats = g_new0(Beats, 1);
+  *m = make_run("tries", "");
+  for (int32_t i = 0; i < 2 * count; i++) {
+    step_after(m, 150 * MS);
+    g_autofree char *time = run_time_text(m->now_ns);
+    Beat beat = {.first = i, .last = i, .who = g_strdup("A"), .sentence = g_strdup(""), .changed = g_strdup("")};
+    beat.what = i % 2 ? g_strdup("waits") : g_strdup_printf("asks: %s (to %s)", answers[i / 2], time);
+    beat.is_violation = i == 2 * count - 1;
+    vec_push(&beats->list, beat);
+  }
+  return beats;
+}
+
+static void assert_told(const char *const *answers, int32_t count, const char *wanted) {
+  Maker m;
+  Beats *beats = make_tries(&m, answers, count);
+  beats_fold_rounds(beats, m.run);
+  assert_each_step_once(beats, m.run);
+  g_autoptr(GString) told = g_string_new(NULL);
+  for (uint32_t i = 0; i < beats->list.count; i++) {
+    g_string_append_printf(told, "%s%s", i ? "; " : "", beats->list.items[i].what);
+  }
+  assert_string_equal(told->str, wanted);
+  beats_free(beats);
+  run_free(m.run);
+}
+
+static void test_rounds_that_differ_in_nothing_but_time_are_told_once(void **state) {
+  (void)state;
+  const char *const in_vain[] = {"2 of 5", "2 of 5", "2 of 5", "2 of 5", "2 of 5", "2 of 5"};
+  assert_told(in_vain, 6,
+              "asks: 2 of 5 (to 0.150); waits; steps 1-2 again, 4 times (to 1.500); asks: 2 of 5 (to 1.650); waits");
+  assert_told(in_vain, 4,
+              "asks: 2 of 5 (to 0.150); waits; asks: 2 of 5 (to 0.450); waits; asks: 2 of 5 (to 0.750); "
+              "waits; asks: 2 of 5 (to 1.050); waits");
+  const char *const once_better[] = {"2 of 5", "2 of 5", "2 of 5", "2 of 5", "2 of 5", "3 of 5", "2 of 5"};
+  assert_told(once_better, 7,
+              "asks: 2 of 5 (to 0.150); waits; steps 1-2 again, 4 times (to 1.500); asks: 3 of 5 (to 1.650); waits; "
+              "asks: 2 of 5 (to 1.950); waits");
 }
 
 static void test_each_step_is_in_one_beat_and_the_violation_is_told(void **state) {
@@ -890,6 +942,7 @@ int main(void) {
       cmocka_unit_test(test_a_full_report_has_every_step),
       cmocka_unit_test(test_colour_changes_nothing_but_colour),
       cmocka_unit_test(test_each_step_is_in_one_beat_and_the_violation_is_told),
+      cmocka_unit_test(test_rounds_that_differ_in_nothing_but_time_are_told_once),
       cmocka_unit_test(test_durations_read_well),
       cmocka_unit_test(test_lanes_of_an_array_are_named_as_slices),
       cmocka_unit_test(test_a_long_run_says_what_is_not_shown),
